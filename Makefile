@@ -1,0 +1,103 @@
+# Hourbell on one machine. Needs Python 3.11 or newer and make; everything else is installed into .venv/ and .hourbell/.
+# Each step leaves a stamp, so a second call only does what changed.
+
+STATE := .hourbell
+TOOLS := $(STATE)/tools
+VENV := .venv
+EMULATOR := $(STATE)/emulator
+NODE := $(STATE)/node
+UV := $(TOOLS)/bin/uv
+BIN := $(VENV)/bin
+
+export UV_PYTHON_DOWNLOADS := never
+export UV_NO_PROGRESS := 1
+
+TOOLS_READY := $(TOOLS)/.installed
+VENV_READY := $(VENV)/.installed
+EMULATOR_READY := $(EMULATOR)/.installed
+NODE_READY := $(NODE)/.installed
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install demo up down status test check fix synth bench lock clean
+
+help: ## Show what each target does
+	@printf 'Hourbell: a job scheduler for your own AWS account, and for this machine.\n\n'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@printf '\nFirst time here? `make demo` installs what is missing and shows it ringing in a few minutes.\n'
+
+install: $(VENV_READY) $(EMULATOR_READY) $(NODE_READY) ## Install everything into .venv/ and .hourbell/
+
+demo: install ## Start a local cloud, schedule jobs over HTTP and watch them ring (about 40 s)
+	@$(BIN)/hourbell demo
+
+up: install ## Start the local cloud and keep it; prints its URL and API key
+	@$(BIN)/hourbell up
+
+down: ## Stop the local cloud; the database is kept
+	@if [ -x $(BIN)/hourbell ]; then $(BIN)/hourbell down; else echo 'Nothing is installed, so nothing runs.'; fi
+
+status: ## Show whether the local cloud runs, and where
+	@if [ -x $(BIN)/hourbell ]; then $(BIN)/hourbell status; else echo 'Not installed yet: make install'; fi
+
+test: install ## Run all tests (unit, integration, infrastructure, end to end)
+	@$(BIN)/python -m pytest $(TESTS)
+
+check: install ## Format, lint, types, import contracts, SQL, nag
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/sqlfluff lint --processes 2 layers/hourbell/python/hourbell/store
+	$(BIN)/python -m pytest tests/infrastructure
+
+fix: install ## Format and repair what can be repaired automatically
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/sqlfluff fix --processes 2 layers/hourbell/python/hourbell/store
+
+synth: install ## Write the CloudFormation templates of both stages (no account, no network)
+	@$(BIN)/python -m hourbell.local.synth
+
+bench: install ## Run the benchmarks that need no local cloud, as JSON
+	@for name in claim big_table cold_start; do $(BIN)/python -m benchmarks.$$name --json || exit 1; done
+
+lock: $(VENV_READY) ## Pin all dependencies anew, with hashes (--upgrade: make lock LOCK=--upgrade)
+	@for name in uv emulator; do $(PIN) requirements/$$name.in -o requirements/$$name.txt || exit 1; done
+	@$(PIN) --extra local --extra dev pyproject.toml -o requirements/dev.txt
+	@$(PIN) -c requirements/dev.txt --no-strip-extras layers/dependencies/requirements.in -o layers/dependencies/requirements.txt
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --package-lock-only --no-audit --no-fund
+
+clean: down ## Stop the local cloud and remove everything that was installed or built
+	rm -rf $(STATE) $(VENV) cdk.out* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+PIN = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(LOCK)
+
+# pip installs uv (pinned), uv installs the rest (faster by far). Both refuse a file whose hash is not in the list.
+$(TOOLS_READY): requirements/uv.txt
+	@echo 'Installing uv …'
+	@rm -rf $(TOOLS)
+	@python=$$(sh scripts/find_python.sh) && "$$python" -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/uv.txt
+	@touch $@
+
+$(VENV_READY): requirements/dev.txt pyproject.toml $(TOOLS_READY)
+	@echo 'Installing the project into $(VENV)/ …'
+	@$(BIN)/python -c '' 2>/dev/null || { python=$$(sh scripts/find_python.sh) && $(UV) venv --quiet --clear --python "$$python" $(VENV); }
+	@$(UV) pip sync --quiet --python $(VENV) --require-hashes requirements/dev.txt
+	@$(UV) pip install --quiet --python $(VENV) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The emulator runs the Lambdas with its own interpreter: nothing of the project's environment may leak into them.
+$(EMULATOR_READY): requirements/emulator.txt $(VENV_READY)
+	@echo 'Installing the AWS emulator …'
+	@$(UV) venv --quiet --clear --python $(BIN)/python $(EMULATOR)
+	@$(UV) pip sync --quiet --python $(EMULATOR) --require-hashes requirements/emulator.txt
+	@touch $@
+
+$(NODE_READY): package.json package-lock.json .npmrc $(VENV_READY)
+	@echo 'Installing the AWS CDK command line …'
+	@mkdir -p $(NODE) && cp package.json package-lock.json .npmrc $(NODE)/
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm ci --silent --prefix $(NODE) --ignore-scripts --no-audit --no-fund
+	@touch $@
