@@ -1,0 +1,84 @@
+"""States and the steps between them; equal to the SQL constraints, which a test holds them to."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class RunState(StrEnum):
+    """Where a run stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    RETRYING = "retrying"
+    SUCCEEDED = "succeeded"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+class JobState(StrEnum):
+    """Where a job stands."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    DELETED = "deleted"
+
+
+class Lane(StrEnum):
+    """`shared` is batched and short; `solo` takes long runs, and runs whose last worker died."""
+
+    SHARED = "shared"
+    SOLO = "solo"
+
+
+class RunOrigin(StrEnum):
+    """What asked for the run."""
+
+    SCHEDULE = "schedule"
+    TRIGGER = "trigger"
+    BACKFILL = "backfill"
+
+
+FINISHED = frozenset({RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunState.SKIPPED})
+
+# running → running is a takeover after the lease ended; only a redrive leads out of a finished state.
+RUN_TRANSITIONS: dict[RunState, frozenset[RunState]] = {
+    RunState.QUEUED: frozenset({RunState.RUNNING, RunState.CANCELLED, RunState.SKIPPED, RunState.DEAD}),
+    RunState.RUNNING: frozenset(
+        {
+            RunState.RUNNING,
+            RunState.QUEUED,
+            RunState.RETRYING,
+            RunState.SUCCEEDED,
+            RunState.DEAD,
+            RunState.CANCELLED,
+        }
+    ),
+    RunState.RETRYING: frozenset(
+        {RunState.QUEUED, RunState.RUNNING, RunState.CANCELLED, RunState.SKIPPED, RunState.DEAD}
+    ),
+    RunState.SUCCEEDED: frozenset(),
+    RunState.DEAD: frozenset({RunState.QUEUED}),
+    RunState.CANCELLED: frozenset({RunState.QUEUED}),
+    RunState.SKIPPED: frozenset({RunState.QUEUED}),
+}
+
+# completed → active: a finished job gets a new schedule.
+JOB_TRANSITIONS: dict[JobState, frozenset[JobState]] = {
+    JobState.ACTIVE: frozenset({JobState.PAUSED, JobState.COMPLETED, JobState.DELETED}),
+    JobState.PAUSED: frozenset({JobState.ACTIVE, JobState.COMPLETED, JobState.DELETED}),
+    JobState.COMPLETED: frozenset({JobState.ACTIVE, JobState.PAUSED, JobState.DELETED}),
+    JobState.DELETED: frozenset(),
+}
+
+
+def run_may_become(current: RunState, following: RunState) -> bool:
+    """Whether a run may take this step."""
+    return following in RUN_TRANSITIONS[current]
+
+
+def job_may_become(current: JobState, following: JobState) -> bool:
+    """Whether a job may take this step."""
+    return following in JOB_TRANSITIONS[current]
