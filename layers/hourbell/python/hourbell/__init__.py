@@ -1,0 +1,1 @@
+"""Hourbell: a distributed job scheduler that loses nothing when things break."""

@@ -149,3 +149,45 @@ create table shard_lease (
     expires_at timestamptz not null,
     constraint shard_lease_pkey primary key (first_shard, last_shard)
 );
+
+-- Occurrences that were not run, where there are too many for a run record each: one row per stretch.
+create table missed (
+    job_id uuid not null,
+    first_scheduled_for timestamptz not null,
+    last_scheduled_for timestamptz not null,
+    tenant_id uuid not null,
+    occurrences bigint not null constraint missed_occurrences_check check (occurrences > 0),
+    reason text not null,
+    recorded_at timestamptz not null,
+    constraint missed_pkey primary key (job_id, first_scheduled_for)
+);
+
+-- Makes the partitions of one day (UTC) of run and attempt; rows of that day that already wait in the default
+-- partition move over, so that a partition made late loses nothing. Idempotent; answers whether it made any.
+create function make_day_partitions(wanted date) returns boolean language plpgsql as $$
+declare
+    parent text;
+    child text;
+    made boolean := false;
+    starts timestamptz := wanted::timestamp at time zone 'UTC';
+    ends timestamptz := (wanted + 1)::timestamp at time zone 'UTC';
+begin
+    foreach parent in array array['run', 'attempt'] loop
+        child := parent || '_' || to_char(wanted, 'YYYYMMDD');
+        if to_regclass(child) is not null then
+            continue;
+        end if;
+        -- Writers of this day wait here, instead of slipping into the default partition while its rows move.
+        execute format('lock table only %I in share update exclusive mode', parent);
+        execute format('lock table %I in access exclusive mode', parent || '_default');
+        execute format('create table %I (like %I including defaults including constraints)', child, parent);
+        execute format(
+            'with moved as (delete from %I where scheduled_for >= %L and scheduled_for < %L returning *) '
+            'insert into %I select * from moved', parent || '_default', starts, ends, child);
+        execute format(
+            'alter table %I attach partition %I for values from (%L) to (%L)', parent, child, starts, ends);
+        made := true;
+    end loop;
+    return made;
+end
+$$;

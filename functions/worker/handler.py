@@ -1,0 +1,76 @@
+"""Worker: executes the runs of one SQS batch and answers which messages must be delivered again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from functools import cache, partial
+from typing import Any
+
+from hourbell.domain.errors import HourbellError
+from hourbell.domain.run_state import RunState
+from hourbell.environment import make_database, make_lanes, read_secret, stage_key
+from hourbell.lanes.deliveries import batch_response, message_ids, read_event
+from hourbell.observability import configure_logging, emit
+from hourbell.services.execute_attempt import AttemptExecutor
+from hourbell.services.execute_batch import BatchReport, Executor, execute_batch
+from hourbell.settings import WorkerSettings
+from hourbell.targets.client import make_client
+
+logger = logging.getLogger(__name__)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@cache
+def wiring() -> tuple[WorkerSettings, asyncio.Runner, Executor]:
+    configure_logging()
+    settings = WorkerSettings.from_env()
+    # One event loop for the environment's life: connections to targets and database outlive an invocation.
+    runner = asyncio.Runner()
+    database = make_database(settings)
+    attempts = AttemptExecutor(
+        client=make_client(private_allowed=settings.private_targets),
+        clock=_now,
+        stage_key=partial(stage_key, settings.signing_secret),
+        read_secret=read_secret,
+    )
+    executor = Executor(database=database, lanes=make_lanes(settings), execute=attempts.execute, clock=_now)
+    _warm(runner, executor, settings)
+    return settings, runner, executor
+
+
+def _warm(runner: asyncio.Runner, executor: Executor, settings: WorkerSettings) -> None:
+    """Open what the first run needs while its message is still held; what fails here is reported by that run."""
+    runner.run(executor.database.open_async())
+    try:
+        stage_key(settings.signing_secret)
+    except HourbellError as error:
+        logger.error("signing key cannot be read", extra={"action": "warm", "error": str(error)})
+
+
+def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
+    try:
+        settings, runner, executor = wiring()
+        deliveries, unreadable = read_event(event)
+        if unreadable:
+            logger.error("unreadable messages", extra={"action": "read", "message_ids": unreadable})
+        report = runner.run(execute_batch(executor, deliveries))
+    except Exception:
+        logger.exception("batch failed", extra={"action": "execute_batch"})
+        return batch_response(message_ids(event))
+    _emit(settings, report)
+    return batch_response(report.failed.union(unreadable))
+
+
+def _emit(settings: WorkerSettings, report: BatchReport) -> None:
+    emit(
+        settings.stage,
+        {
+            "LatenessMs": [attempt.lateness_ms for attempt in report.attempts],
+            "RunsDead": sum(attempt.state is RunState.DEAD for attempt in report.attempts),
+        },
+    )

@@ -1,0 +1,164 @@
+"""What one claim makes of one due job: a pure decision from (job, now, horizon).
+
+A claim moves a job's place in the hot table from its oldest unplanned occurrence to the first one past the horizon:
+
+    missed ──────────────┐ late but current ─┐ ahead, up to the horizon ─┐
+    ─────────────────────┴── now − grace ─────┴── now ────────────────────┴── until ──▶ next_run_at
+
+Occurrences older than ``MISFIRE_GRACE`` are missed (an outage), and the catch-up policy decides about them; all others
+get a run. Work is bounded: at most ``limit`` runs a claim, and missed stretches are counted, not walked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from hourbell.domain.occurrence import window_offset_ms
+from hourbell.domain.run_state import Lane
+from hourbell.domain.schedule import (
+    Schedule,
+    count_between,
+    last_before,
+    next_after,
+)
+
+# An occurrence this late was missed, not merely delayed: ticks come every minute, and twice the tick is still normal.
+MISFIRE_GRACE = timedelta(seconds=120)
+
+# Runs planned for one job in one claim; what is left stays due and is claimed in the next round.
+RUNS_PER_CLAIM = 1_000
+
+# Missed occurrences counted exactly up to here.
+MISSED_COUNT_CAP = 1_000_000
+
+# Runs that may take longer go to the solo lane, where they hold up nobody's batch.
+SHARED_TIMEOUT_MS = 30_000
+
+REASON_MISSED = "missed"
+
+_ONE_MS = timedelta(milliseconds=1)
+
+
+class CatchUpPolicy(StrEnum):
+    """What happens to missed occurrences: the latest is run, each is run, none is run."""
+
+    RUN_ONCE = "run_once"
+    RUN_ALL = "run_all"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatchUp:
+    """Catch-up policy; ``within`` bounds how far back an occurrence may be caught up with."""
+
+    policy: CatchUpPolicy = CatchUpPolicy.RUN_ONCE
+    within: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannableJob:
+    """What planning needs of a job."""
+
+    job_id: UUID
+    schedule: Schedule
+    window_ms: int
+    catch_up: CatchUp
+    runs_planned: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """An occurrence that gets a run; ``fire_at`` = ``scheduled_for`` + window offset."""
+
+    scheduled_for: datetime
+    fire_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissedStretch:
+    """Occurrences that get no run, both ends included."""
+
+    first: datetime
+    last: datetime
+    occurrences: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The outcome: runs to insert, what was missed, and the job's next place (None: the schedule has ended)."""
+
+    runs: tuple[PlannedRun, ...]
+    next: PlannedRun | None
+    missed: tuple[MissedStretch, ...] = field(default=())
+
+
+def lane_for(timeout_ms: int) -> Lane:
+    """The lane of a fresh run."""
+    return Lane.SHARED if timeout_ms <= SHARED_TIMEOUT_MS else Lane.SOLO
+
+
+def plan(
+    job: PlannableJob, *, scheduled_for: datetime, now: datetime, until: datetime, limit: int = RUNS_PER_CLAIM
+) -> Plan:
+    """Plan a job whose oldest unplanned occurrence is ``scheduled_for``, up to the horizon ``until``."""
+    offset = timedelta(milliseconds=window_offset_ms(job.job_id, job.window_ms)) if job.window_ms else timedelta(0)
+    missed: tuple[MissedStretch, ...] = ()
+    at: datetime | None = scheduled_for
+    if scheduled_for + offset < now - MISFIRE_GRACE:
+        at, missed = _catch_up(job, scheduled_for, now, offset)
+    left = None if job.schedule.max_runs is None else job.schedule.max_runs - job.runs_planned
+    runs: list[PlannedRun] = []
+    while at is not None and (left is None or len(runs) < left):
+        fire_at = at + offset
+        if fire_at > until or len(runs) >= limit:
+            return Plan(runs=tuple(runs), next=PlannedRun(at, fire_at), missed=missed)
+        runs.append(PlannedRun(at, fire_at))
+        following = next_after(job.schedule, job.job_id, at)
+        at = None if following is None else following.scheduled_for
+    return Plan(runs=tuple(runs), next=None, missed=missed)
+
+
+def _catch_up(
+    job: PlannableJob, oldest: datetime, now: datetime, offset: timedelta
+) -> tuple[datetime | None, tuple[MissedStretch, ...]]:
+    """Where to go on after an outage, and what is left behind."""
+    policy = job.catch_up.policy
+    latest = last_before(job.schedule, job.job_id, now - offset)
+    if latest is None or latest.scheduled_for < oldest:  # the due row is of an older schedule: run it, once
+        return oldest, ()
+    within = job.catch_up.within
+    start = oldest
+    if policy is CatchUpPolicy.RUN_ONCE:
+        start = latest.scheduled_for
+    elif policy is CatchUpPolicy.SKIP:
+        current = next_after(job.schedule, job.job_id, now - offset - MISFIRE_GRACE, inclusive=True)
+        return _skip_until(job, oldest, None if current is None else current.scheduled_for)
+    if within is not None and start + offset < now - within:
+        reachable = next_after(job.schedule, job.job_id, max(now - within - offset, start), inclusive=True)
+        return _skip_until(job, oldest, None if reachable is None else reachable.scheduled_for)
+    return _skip_until(job, oldest, start)
+
+
+def _skip_until(
+    job: PlannableJob, oldest: datetime, start: datetime | None
+) -> tuple[datetime | None, tuple[MissedStretch, ...]]:
+    """Leave out [oldest, start): counted, with both its ends."""
+    if start is not None and start <= oldest:
+        return oldest, ()
+    last = _last_missed(job, start)
+    if last < oldest:
+        return start, ()
+    occurrences = count_between(job.schedule, job.job_id, oldest - _ONE_MS, last, cap=MISSED_COUNT_CAP)
+    stretch = MissedStretch(first=oldest, last=last, occurrences=max(1, occurrences), reason=REASON_MISSED)
+    return start, (stretch,)
+
+
+def _last_missed(job: PlannableJob, start: datetime | None) -> datetime:
+    before = (start - _ONE_MS) if start is not None else datetime.max.replace(tzinfo=UTC)
+    last = last_before(job.schedule, job.job_id, before)
+    assert last is not None  # the caller found an occurrence before ``start``
+    return last.scheduled_for

@@ -1,0 +1,184 @@
+"""Claiming: the due jobs of a shard range, or of a given few, become runs.
+
+The scanner and the API share this code, so a job created inside the horizon is planned exactly as one that was found
+by a scan. Everything happens inside the caller's transaction; the messages go out after its commit.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from uuid import UUID
+
+from hourbell.domain.durations import parse_duration
+from hourbell.domain.errors import HourbellError
+from hourbell.domain.ids import run_id
+from hourbell.domain.planning import CatchUp, CatchUpPolicy, Plan, PlannableJob, lane_for, plan
+from hourbell.domain.recovery import WAKE_GRACE
+from hourbell.domain.run_state import JobState, Lane, RunState
+from hourbell.domain.schedule import schedule_from_json
+from hourbell.lanes.messages import LaneMessage
+from hourbell.store import claims
+from hourbell.store.claims import ClaimWrites, DueRow, JobRow
+from hourbell.store.connection import Connection
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What one claim did. ``rows``: due rows taken; ``broken``: jobs that could not be planned."""
+
+    rows: int
+    messages: list[LaneMessage]
+    broken: int
+
+
+def claim_shards(
+    connection: Connection,
+    *,
+    first_shard: int,
+    last_shard: int,
+    now: datetime,
+    horizon: timedelta,
+    per_shard: int,
+) -> Claim:
+    """Claim the oldest due rows of each shard up to the horizon; no rows: nothing is due there now."""
+    until = now + horizon
+    rows = claims.lock_due_of_shards(
+        connection, first_shard=first_shard, last_shard=last_shard, until=until, per_shard=per_shard
+    )
+    return _claim_rows(connection, rows, now=now, until=until)
+
+
+def claim_jobs(
+    connection: Connection, job_ids: Sequence[UUID], *, now: datetime, horizon: timedelta
+) -> list[LaneMessage]:
+    """Claim exactly these jobs, as far as they are due within the horizon."""
+    until = now + horizon
+    rows = claims.lock_due_of_jobs(connection, job_ids, until=until)
+    return _claim_rows(connection, rows, now=now, until=until).messages
+
+
+def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime, until: datetime) -> Claim:
+    if not rows:
+        return Claim(rows=0, messages=[], broken=0)
+    jobs = claims.fetch_plannable_jobs(connection, [row.job_id for row in rows])
+    writes = ClaimWrites(now=now)
+    messages: list[LaneMessage] = []
+    for row in rows:
+        _plan_row(row, jobs.get(row.job_id), now=now, until=until, writes=writes, messages=messages)
+    claims.write_claim(connection, writes)
+    return Claim(rows=len(rows), messages=messages, broken=len(writes.broken_job_ids))
+
+
+def _plan_row(
+    row: DueRow,
+    job: JobRow | None,
+    *,
+    now: datetime,
+    until: datetime,
+    writes: ClaimWrites,
+    messages: list[LaneMessage],
+) -> None:
+    if job is None or job.state != JobState.ACTIVE:
+        writes.removed_job_ids.append(row.job_id)
+        return
+    try:
+        planned = _plan_job(row, job, now=now, until=until)
+    except (HourbellError, ValueError, ArithmeticError, LookupError) as error:
+        # One bad row (a zone removed, an expression no longer accepted) never stops the others.
+        logger.error("job cannot be planned", extra={"action": "claim", "job": str(row.job_id), "error": str(error)})
+        writes.removed_job_ids.append(row.job_id)
+        writes.broken_job_ids.append(row.job_id)
+        writes.broken_errors.append(str(error)[:1000])
+        return
+    _collect(row, job, planned, now=now, writes=writes, messages=messages)
+
+
+def _plan_job(row: DueRow, job: JobRow, *, now: datetime, until: datetime) -> Plan:
+    return plan(
+        PlannableJob(
+            job_id=job.job_id,
+            schedule=schedule_from_json(job.schedule),
+            window_ms=job.window_ms,
+            catch_up=catch_up_from_json(job.catch_up),
+            runs_planned=job.runs_planned,
+        ),
+        scheduled_for=row.scheduled_for,
+        now=now,
+        until=until,
+    )
+
+
+def _collect(
+    row: DueRow, job: JobRow, planned: Plan, *, now: datetime, writes: ClaimWrites, messages: list[LaneMessage]
+) -> None:
+    lane = lane_for(job.timeout_ms)
+    for run in planned.runs:
+        _collect_run(row, job, lane, run.scheduled_for, run.fire_at, now=now, writes=writes)
+        messages.append(
+            LaneMessage(
+                job_id=row.job_id,
+                scheduled_for=run.scheduled_for,
+                tenant_id=row.tenant_id,
+                lane=lane,
+                ready_at=run.fire_at,
+            )
+        )
+    for stretch in planned.missed:
+        writes.missed_job_ids.append(row.job_id)
+        writes.missed_first.append(stretch.first)
+        writes.missed_last.append(stretch.last)
+        writes.missed_tenant_ids.append(row.tenant_id)
+        writes.missed_occurrences.append(stretch.occurrences)
+        writes.missed_reasons.append(stretch.reason)
+    if planned.next is not None:
+        writes.moved_job_ids.append(row.job_id)
+        writes.moved_next_run_at.append(planned.next.fire_at)
+        writes.moved_scheduled_for.append(planned.next.scheduled_for)
+        if planned.runs and schedule_from_json(job.schedule).max_runs is not None:
+            writes.counted_job_ids.append(row.job_id)
+            writes.counted_runs.append(len(planned.runs))
+    else:
+        writes.removed_job_ids.append(row.job_id)
+        writes.completed_job_ids.append(row.job_id)
+        writes.completed_runs.append(len(planned.runs))
+
+
+def _collect_run(
+    row: DueRow,
+    job: JobRow,
+    lane: Lane,
+    scheduled_for: datetime,
+    fire_at: datetime,
+    *,
+    now: datetime,
+    writes: ClaimWrites,
+) -> None:
+    writes.run_job_ids.append(row.job_id)
+    writes.run_scheduled_for.append(scheduled_for)
+    writes.run_ids.append(run_id(row.job_id, scheduled_for))
+    writes.run_tenant_ids.append(row.tenant_id)
+    writes.run_target_ids.append(job.target_id)
+    writes.run_lanes.append(lane)
+    writes.run_states.append(RunState.QUEUED)
+    writes.run_reasons.append(None)
+    writes.run_schedule_versions.append(job.schedule_version)
+    writes.run_fire_at.append(fire_at)
+    writes.run_wake_at.append(max(fire_at, now) + WAKE_GRACE)
+
+
+@lru_cache(maxsize=4096)
+def catch_up_from_json(text: str) -> CatchUp:
+    """The catch-up policy from its stored JSON: ``{"policy": "run_once", "within": "P1D" | null}``."""
+    fields = json.loads(text)
+    within = fields.get("within")
+    return CatchUp(
+        policy=CatchUpPolicy(fields.get("policy", CatchUpPolicy.RUN_ONCE)),
+        within=None if within is None else parse_duration(within, field="catch_up.within"),
+    )

@@ -1,0 +1,339 @@
+"""Executing one batch of lane messages: hold, lease, call, complete.
+
+    message ──hold──▶ its moment ──lease──▶ running ──call──▶ outcome ──complete──▶ recorded
+       │ too early, duplicate,                │ lease lost: the attempt is cancelled,
+       │ ended, paused: acknowledged          │ and nothing it wrote counts
+       └ outcome not recorded: redelivered
+
+1. Each message waits in a heap until its run may start; all that are due at the same moment are leased together, with
+   their jobs and targets as they are *now*. Leasing at the last moment is what makes edits take effect at once.
+2. Leased runs are called concurrently. A heartbeat extends their leases; one that is lost cancels its attempt.
+3. Outcomes are recorded together, as many as are there when the database is free, fenced by lease token.
+4. A retry gets a new message with a delay, or, past the lanes' limit, waits in ``wake_at`` for the reaper.
+5. Only a message whose outcome could not be recorded is answered as failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from hourbell.domain.errors import HourbellError
+from hourbell.domain.outcome import AttemptResult, decide
+from hourbell.domain.recovery import RETRY_IN_LANE, retry_wake_at
+from hourbell.domain.retry import parse_retry
+from hourbell.domain.run_state import Lane, RunState
+from hourbell.domain.schedule import includes, schedule_from_json
+from hourbell.lanes.deliveries import Delivery
+from hourbell.lanes.messages import LaneMessage
+from hourbell.lanes.sqs import Lanes
+from hourbell.store import executions
+from hourbell.store.connection import Database
+from hourbell.store.executions import Completion, LeasedRun
+
+logger = logging.getLogger(__name__)
+
+# A message may come this much before its time and is held; one that comes earlier is a stray, acknowledged at once,
+# because the run's own message or its wake_at brings it back.
+HOLD_LIMIT = timedelta(seconds=10)
+
+RunKey = tuple[UUID, datetime]
+Execute = Callable[[LeasedRun], Awaitable[AttemptResult]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executor:
+    """What a batch needs from outside. ``execute`` makes one attempt and never raises but for cancellation."""
+
+    database: Database
+    lanes: Lanes
+    execute: Execute
+    clock: Callable[[], datetime]
+    heartbeat: timedelta = executions.HEARTBEAT
+    lease: timedelta = executions.LEASE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """One executed attempt, for metrics and logs."""
+
+    run_id: UUID
+    state: RunState
+    lateness_ms: int
+
+
+@dataclass(slots=True)
+class BatchReport:
+    """What became of a batch: message ids to deliver again, and the attempts made."""
+
+    failed: set[str] = field(default_factory=set)
+    attempts: list[RunReport] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    run: LeasedRun
+    result: AttemptResult
+
+
+class _Batch:
+    """The life of one batch; all its database work takes turns on the environment's one connection."""
+
+    def __init__(self, executor: Executor, deliveries: Sequence[Delivery]) -> None:
+        self._executor = executor
+        self._waiting = _unique(deliveries)
+        self._turn = asyncio.Lock()
+        self._outcomes: asyncio.Queue[_Outcome | None] = asyncio.Queue()
+        self._attempts: dict[UUID, tuple[LeasedRun, asyncio.Task[None]]] = {}
+        self._by_key: dict[RunKey, list[str]] = {}
+        for delivery in deliveries:
+            self._by_key.setdefault(delivery.key, []).append(delivery.message_id)
+        self.report = BatchReport()
+
+    async def run(self) -> BatchReport:
+        recorder = asyncio.create_task(self._record_outcomes())
+        heartbeat = asyncio.create_task(self._keep_leases())
+        try:
+            await self._lease_when_due()
+            await asyncio.gather(*(task for _, task in list(self._attempts.values())), return_exceptions=True)
+        finally:
+            self._outcomes.put_nowait(None)
+            await recorder
+            heartbeat.cancel()
+        return self.report
+
+    # --- hold and lease ---
+
+    async def _lease_when_due(self) -> None:
+        heap = [(delivery.message.ready_at, index, delivery) for index, delivery in enumerate(self._waiting)]
+        heapq.heapify(heap)
+        while heap:
+            ready_at = heap[0][0]
+            ahead = ready_at - self._executor.clock()
+            if ahead > HOLD_LIMIT:
+                return  # strays, every one that is left
+            if ahead > timedelta(0):
+                await asyncio.sleep(ahead.total_seconds())
+            moment = max(ready_at, self._executor.clock())
+            due = []
+            while heap and heap[0][0] <= moment:
+                due.append(heapq.heappop(heap)[2])
+            for again, delivery in await self._lease([(delivery, False) for delivery in due]):
+                heapq.heappush(heap, (again, len(self._waiting) + id(delivery), delivery))
+
+    async def _lease(self, due: list[tuple[Delivery, bool]]) -> list[tuple[datetime, Delivery]]:
+        """Lease, start what was leased, and answer what must be held a little longer."""
+        by_key = {delivery.key: delivery for delivery, _ in due}
+        wanted = sorted((*delivery.key, checked) for delivery, checked in due)
+        try:
+            async with self._turn:
+                runs = await self._executor.database.run_async(
+                    lambda connection: executions.lease_runs(connection, wanted, lease=self._executor.lease)
+                )
+        except Exception as error:  # noqa: BLE001 - whatever it was, the messages must come back
+            logger.error("lease failed", extra={"action": "lease", "error": str(error)})
+            for delivery, _ in due:
+                self._fail(delivery.key)
+            return []
+        again: list[tuple[datetime, Delivery]] = []
+        recheck: list[LeasedRun] = []
+        for run in runs:
+            key = (run.job_id, run.scheduled_for)
+            if run.verdict == "leased":
+                self._start(run)
+            elif run.verdict == "early":
+                # The database's clock decides: hold for what is left by its own measure.
+                again.append((self._executor.clock() + run.remaining, by_key[key]))
+            elif run.verdict == "recheck":
+                recheck.append(run)
+            else:
+                logger.info("run not started", extra={"action": "lease", "run": str(run.run_id), "why": run.verdict})
+        if recheck:
+            again.extend(await self._recheck(recheck, by_key))
+        return again
+
+    async def _recheck(
+        self, runs: list[LeasedRun], by_key: Mapping[RunKey, Delivery]
+    ) -> list[tuple[datetime, Delivery]]:
+        """Runs planned for an older schedule: those the present one still has are leased, the others cancelled."""
+        kept, stale = [], []
+        for run in runs:
+            key = (run.job_id, run.scheduled_for)
+            (kept if _still_scheduled(run) else stale).append(key)
+        if stale:
+            try:
+                async with self._turn:
+                    await self._executor.database.run_async(
+                        lambda connection: executions.cancel_rescheduled(connection, stale)
+                    )
+            except Exception as error:  # noqa: BLE001
+                logger.error("cancel failed", extra={"action": "cancel_rescheduled", "error": str(error)})
+                for key in stale:
+                    self._fail(key)
+        return await self._lease([(by_key[key], True) for key in kept]) if kept else []
+
+    def _start(self, run: LeasedRun) -> None:
+        assert run.lease_token is not None
+        task = asyncio.create_task(self._attempt(run))
+        self._attempts[run.lease_token] = (run, task)
+
+    async def _attempt(self, run: LeasedRun) -> None:
+        result = await self._executor.execute(run)
+        self._outcomes.put_nowait(_Outcome(run, result))
+
+    # --- heartbeat ---
+
+    async def _keep_leases(self) -> None:
+        while True:
+            await asyncio.sleep(self._executor.heartbeat.total_seconds())
+            held = sorted(
+                (run.job_id, run.scheduled_for, token)
+                for token, (run, task) in self._attempts.items()
+                if not task.done()
+            )
+            if held:
+                await self._extend(held)
+
+    async def _extend(self, held: list[tuple[UUID, datetime, UUID]]) -> None:
+        try:
+            async with self._turn:
+                standing = await self._executor.database.run_async(
+                    lambda connection: executions.extend_leases(connection, held, lease=self._executor.lease)
+                )
+        except Exception as error:  # noqa: BLE001 - the next beat may reach the database again
+            logger.warning("heartbeat failed", extra={"action": "heartbeat", "error": str(error)})
+            return
+        for _, _, token in held:
+            if token not in standing:
+                run, task = self._attempts[token]
+                if not task.done():
+                    task.cancel()
+                    logger.warning("lease lost", extra={"action": "heartbeat", "run": str(run.run_id)})
+
+    # --- record ---
+
+    async def _record_outcomes(self) -> None:
+        open_ = True
+        while open_:
+            outcomes = []
+            item = await self._outcomes.get()
+            while item is not None:
+                outcomes.append(item)
+                if self._outcomes.empty():
+                    break
+                item = self._outcomes.get_nowait()
+            else:
+                open_ = False
+            if outcomes:
+                await self._record(outcomes)
+
+    async def _record(self, outcomes: list[_Outcome]) -> None:
+        now = self._executor.clock()
+        completions = sorted(
+            (_completion(outcome, now) for outcome in outcomes), key=lambda c: (c.job_id, c.scheduled_for)
+        )
+        try:
+            async with self._turn:
+                counted = await self._executor.database.run_async(
+                    lambda connection: executions.complete_runs(connection, completions)
+                )
+        except Exception as error:  # noqa: BLE001 - not recorded: the one case for redelivery
+            logger.error("outcomes not recorded", extra={"action": "complete", "error": str(error)})
+            for outcome in outcomes:
+                self._fail((outcome.run.job_id, outcome.run.scheduled_for))
+            return
+        self._report(outcomes, completions, counted)
+        retries = [c for c in completions if c.token in counted and c.state == RunState.RETRYING]
+        await self._send_retries(retries, {(o.run.job_id, o.run.scheduled_for): o.run for o in outcomes}, now)
+
+    def _report(self, outcomes: list[_Outcome], completions: list[Completion], counted: set[UUID]) -> None:
+        states = {completion.token: completion.state for completion in completions}
+        for outcome in outcomes:
+            run = outcome.run
+            assert run.lease_token is not None
+            assert run.started_at is not None
+            assert run.fire_at is not None
+            if run.lease_token not in counted:
+                logger.warning("outcome came too late", extra={"action": "complete", "run": str(run.run_id)})
+                continue
+            self.report.attempts.append(
+                RunReport(
+                    run_id=run.run_id,
+                    state=RunState(states[run.lease_token]),
+                    lateness_ms=(run.started_at - run.fire_at) // timedelta(milliseconds=1),
+                )
+            )
+
+    async def _send_retries(
+        self, retries: list[Completion], runs: Mapping[RunKey, LeasedRun], now: datetime
+    ) -> None:
+        tenants = {delivery.key: delivery.message.tenant_id for delivery in self._waiting}
+        messages = [
+            LaneMessage(
+                job_id=c.job_id,
+                scheduled_for=c.scheduled_for,
+                tenant_id=tenants[(c.job_id, c.scheduled_for)],
+                lane=Lane(runs[(c.job_id, c.scheduled_for)].lane),
+                ready_at=c.next_attempt_at,
+            )
+            for c in retries
+            if c.next_attempt_at is not None and c.next_attempt_at - now <= RETRY_IN_LANE
+        ]
+        if messages:
+            # A message that is not accepted is not lost: the reaper sends it at wake_at.
+            await asyncio.to_thread(self._executor.lanes.send, messages, now=now)
+
+    def _fail(self, key: RunKey) -> None:
+        self.report.failed.update(self._by_key[key])
+
+
+async def execute_batch(executor: Executor, deliveries: Sequence[Delivery]) -> BatchReport:
+    """Execute a batch to its end; answers which messages must be delivered again."""
+    return await _Batch(executor, deliveries).run()
+
+
+def _unique(deliveries: Sequence[Delivery]) -> list[Delivery]:
+    """One delivery per run: a duplicate in the same batch shares its fate."""
+    return list({delivery.key: delivery for delivery in deliveries}.values())
+
+
+def _still_scheduled(run: LeasedRun) -> bool:
+    try:
+        return includes(schedule_from_json(run.job_schedule), run.job_id, run.scheduled_for)
+    except (HourbellError, ValueError, LookupError):
+        return False
+
+
+def _completion(outcome: _Outcome, now: datetime) -> Completion:
+    run, result = outcome.run, outcome.result
+    assert run.lease_token is not None
+    assert run.attempt is not None
+    assert run.fire_at is not None
+    decision = decide(
+        result,
+        retry=parse_retry(run.job_retry),
+        attempt=run.attempt,
+        fire_at=run.fire_at,
+        now=now,
+        random=random.random(),  # noqa: S311 - jitter, not a secret
+    )
+    return Completion(
+        job_id=run.job_id,
+        scheduled_for=run.scheduled_for,
+        token=run.lease_token,
+        state=decision.state,
+        reason=decision.reason,
+        error=result.error,
+        next_attempt_at=decision.next_attempt_at,
+        wake_at=None if decision.next_attempt_at is None else retry_wake_at(decision.next_attempt_at, now),
+        outcome=result.outcome,
+        status_code=result.status_code,
+        duration_ms=result.duration_ms,
+    )
+

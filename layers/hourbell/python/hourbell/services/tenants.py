@@ -1,0 +1,55 @@
+"""Tenants and their API keys, made by an administrator (the CLI, ``hourbell up``)."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from hourbell.domain.ids import new_id
+from hourbell.store import tenants
+from hourbell.store.connection import Database
+
+KEY_PREFIX = "hb_live_"
+SCOPES = ("jobs:read", "jobs:write", "runs:write", "targets:write", "admin")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewApiKey:
+    """A key just made. ``secret`` is shown this once: only its SHA-256 is stored."""
+
+    key_id: UUID
+    secret: str
+
+
+def key_digest(secret: str) -> bytes:
+    """What is stored of a key. Keys are random and long, so a plain hash is enough (no dictionary to try)."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def create_tenant(database: Database, name: str, *, now: datetime) -> UUID:
+    """Make the tenant of this name, or find it."""
+    tenant_id = new_id(now)
+    return database.run(lambda connection: tenants.ensure_tenant(connection, tenant_id, name, now=now))
+
+
+def create_api_key(
+    database: Database, tenant_id: UUID, *, name: str, now: datetime, scopes: Sequence[str] = SCOPES
+) -> NewApiKey:
+    """Make a new key of a tenant, with all scopes unless told otherwise."""
+    key = NewApiKey(key_id=new_id(now), secret=KEY_PREFIX + secrets.token_urlsafe(32))
+    database.run(
+        lambda connection: tenants.insert_api_key(
+            connection,
+            key_id=key.key_id,
+            tenant_id=tenant_id,
+            name=name,
+            secret_sha256=key_digest(key.secret),
+            scopes=list(scopes),
+            now=now,
+        )
+    )
+    return key

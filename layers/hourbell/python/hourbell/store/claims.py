@@ -1,0 +1,114 @@
+"""The three statements of a claim: lock the due rows, read their jobs, write what was planned.
+
+Invariant: an occurrence leaves the hot table in the same transaction in which its run appears. Whoever holds the lock
+on a job's due row is the only one who plans it, and everybody who edits a schedule takes that lock too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from hourbell.store.connection import Connection
+from hourbell.store.sql import query
+
+
+class DueRow(NamedTuple):
+    """A locked row of the hot table."""
+
+    job_id: UUID
+    tenant_id: UUID
+    scheduled_for: datetime
+
+
+@dataclass(slots=True)
+class JobRow:
+    """A job as planning sees it; ``schedule`` and ``catch_up`` are JSON text, parsed once per distinct text."""
+
+    job_id: UUID
+    target_id: UUID
+    state: str
+    schedule: str
+    schedule_version: int
+    window_ms: int
+    catch_up: str
+    timeout_ms: int
+    runs_planned: int
+
+
+@dataclass(slots=True)
+class ClaimWrites:
+    """Column by column what a claim writes, as ``write_claim.sql`` takes it."""
+
+    now: datetime
+    run_job_ids: list[UUID] = field(default_factory=list)
+    run_scheduled_for: list[datetime] = field(default_factory=list)
+    run_ids: list[UUID] = field(default_factory=list)
+    run_tenant_ids: list[UUID] = field(default_factory=list)
+    run_target_ids: list[UUID] = field(default_factory=list)
+    run_lanes: list[str] = field(default_factory=list)
+    run_states: list[str] = field(default_factory=list)
+    run_reasons: list[str | None] = field(default_factory=list)
+    run_schedule_versions: list[int] = field(default_factory=list)
+    run_fire_at: list[datetime] = field(default_factory=list)
+    run_wake_at: list[datetime | None] = field(default_factory=list)
+    moved_job_ids: list[UUID] = field(default_factory=list)
+    moved_next_run_at: list[datetime] = field(default_factory=list)
+    moved_scheduled_for: list[datetime] = field(default_factory=list)
+    removed_job_ids: list[UUID] = field(default_factory=list)
+    counted_job_ids: list[UUID] = field(default_factory=list)
+    counted_runs: list[int] = field(default_factory=list)
+    completed_job_ids: list[UUID] = field(default_factory=list)
+    completed_runs: list[int] = field(default_factory=list)
+    broken_job_ids: list[UUID] = field(default_factory=list)
+    broken_errors: list[str] = field(default_factory=list)
+    missed_job_ids: list[UUID] = field(default_factory=list)
+    missed_first: list[datetime] = field(default_factory=list)
+    missed_last: list[datetime] = field(default_factory=list)
+    missed_tenant_ids: list[UUID] = field(default_factory=list)
+    missed_occurrences: list[int] = field(default_factory=list)
+    missed_reasons: list[str] = field(default_factory=list)
+
+
+def lock_due_of_shards(
+    connection: Connection, *, first_shard: int, last_shard: int, until: datetime, per_shard: int
+) -> list[DueRow]:
+    """Lock up to ``per_shard`` due rows of each shard of the range, oldest first within the shard."""
+    cursor = connection.cursor(binary=True)
+    cursor.execute(
+        query("lock_due_of_shards"),
+        {"first_shard": first_shard, "last_shard": last_shard, "until": until, "per_shard": per_shard},
+    )
+    return [DueRow(*row) for row in cursor.fetchall()]  # type: ignore[arg-type]
+
+
+def lock_due_of_jobs(connection: Connection, job_ids: Sequence[UUID], *, until: datetime) -> list[DueRow]:
+    """Lock the due rows of these jobs that lie within the horizon."""
+    cursor = connection.cursor(binary=True)
+    cursor.execute(query("lock_due_of_jobs"), {"job_ids": list(job_ids), "until": until})
+    return [DueRow(*row) for row in cursor.fetchall()]  # type: ignore[arg-type]
+
+
+def fetch_plannable_jobs(connection: Connection, job_ids: Sequence[UUID]) -> dict[UUID, JobRow]:
+    """The jobs by id, as they are now."""
+    cursor = connection.cursor(binary=True)
+    cursor.execute(query("fetch_plannable_jobs"), {"job_ids": list(job_ids)})
+    rows = [JobRow(*row) for row in cursor.fetchall()]  # type: ignore[arg-type]
+    return {row.job_id: row for row in rows}
+
+
+def write_claim(connection: Connection, writes: ClaimWrites) -> None:
+    """Write a whole claim in one statement."""
+    connection.execute(query("write_claim"), {name: getattr(writes, name) for name in writes.__slots__})
+
+
+def wake_unsent(connection: Connection, runs: Sequence[tuple[UUID, datetime]], *, now: datetime) -> None:
+    """Have the reaper send these runs again at once."""
+    ordered = sorted(runs)
+    connection.execute(
+        query("wake_unsent"),
+        {"job_ids": [run[0] for run in ordered], "scheduled_for": [run[1] for run in ordered], "now": now},
+    )

@@ -1,0 +1,149 @@
+"""Leasing, extending and completing attempts: the statements between a delivered message and a recorded outcome.
+
+Invariant: a run changes only under the row lock, and an outcome counts only while the lease token it was given still
+stands. ``queued | retrying → running`` is one statement, so a duplicate delivery finds the run taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from hourbell.store.connection import AsyncConnection
+from hourbell.store.sql import query
+
+LEASE = timedelta(seconds=60)
+HEARTBEAT = timedelta(seconds=20)
+
+# How long a run of a paused target waits before it asks again.
+HOLD_OFF = timedelta(seconds=60)
+
+
+@dataclass(slots=True, kw_only=True)
+class LeasedRun:
+    """A run, its verdict, and what executing it needs; the lease fields are None unless it was leased.
+
+    Verdicts: ``leased``; ``early`` (its time has not come); ``taken`` (ended, or somebody else's); ``recheck`` (planned
+    for an older schedule); ``paused``, ``deleted``, ``no_target`` (ended here); ``held`` (target paused, asks again).
+    """
+
+    job_id: UUID
+    scheduled_for: datetime
+    run_id: UUID
+    verdict: str
+    lane: str
+    remaining: timedelta
+    target_id: UUID
+    job_schedule: str
+    job_retry: dict[str, Any]
+    job_timeout_ms: int
+    target_kind: str
+    target_config: dict[str, Any]
+    payload: str
+    attempt: int | None
+    lease_token: UUID | None
+    lease_expires_at: datetime | None
+    progress: Any
+    fire_at: datetime | None
+    started_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """One outcome to record. ``wake_at`` None: the run has ended."""
+
+    job_id: UUID
+    scheduled_for: datetime
+    token: UUID
+    state: str
+    reason: str | None
+    error: str | None
+    next_attempt_at: datetime | None
+    wake_at: datetime | None
+    outcome: str
+    status_code: int | None
+    duration_ms: int
+
+
+async def lease_runs(
+    connection: AsyncConnection,
+    runs: Sequence[tuple[UUID, datetime, bool]],
+    *,
+    now: datetime | None = None,
+    lease: timedelta = LEASE,
+) -> list[LeasedRun]:
+    """Lease what is due of ``runs`` (job_id, scheduled_for, checked). A run that does not exist is not answered."""
+    async with connection.cursor(row_factory=class_row(LeasedRun)) as cursor:
+        await cursor.execute(
+            query("lease_runs"),
+            {
+                "job_ids": [run[0] for run in runs],
+                "scheduled_for": [run[1] for run in runs],
+                "checked": [run[2] for run in runs],
+                "now": now,
+                "lease": lease,
+                "hold_off": HOLD_OFF,
+            },
+        )
+        return await cursor.fetchall()
+
+
+async def extend_leases(
+    connection: AsyncConnection,
+    runs: Sequence[tuple[UUID, datetime, UUID]],
+    *,
+    now: datetime | None = None,
+    lease: timedelta = LEASE,
+) -> set[UUID]:
+    """Extend the leases of ``runs`` (job_id, scheduled_for, token); answer the tokens that still stand."""
+    cursor = await connection.execute(
+        query("extend_leases"),
+        {
+            "job_ids": [run[0] for run in runs],
+            "scheduled_for": [run[1] for run in runs],
+            "tokens": [run[2] for run in runs],
+            "now": now,
+            "lease": lease,
+        },
+    )
+    return {row[0] for row in await cursor.fetchall()}  # type: ignore[misc]
+
+
+async def complete_runs(
+    connection: AsyncConnection, completions: Sequence[Completion], *, now: datetime | None = None
+) -> set[UUID]:
+    """Record outcomes; answer the tokens that counted. A token that is missing came too late."""
+    cursor = await connection.execute(
+        query("complete_runs"),
+        {
+            "job_ids": [c.job_id for c in completions],
+            "scheduled_for": [c.scheduled_for for c in completions],
+            "tokens": [c.token for c in completions],
+            "states": [c.state for c in completions],
+            "reasons": [c.reason for c in completions],
+            "errors": [c.error for c in completions],
+            "next_attempt_at": [c.next_attempt_at for c in completions],
+            "wake_at": [c.wake_at for c in completions],
+            "outcomes": [c.outcome for c in completions],
+            "status_codes": [c.status_code for c in completions],
+            "durations_ms": [c.duration_ms for c in completions],
+            "now": now,
+        },
+    )
+    return {row[0] for row in await cursor.fetchall()}  # type: ignore[misc]
+
+
+async def cancel_rescheduled(
+    connection: AsyncConnection, runs: Sequence[tuple[UUID, datetime]], *, now: datetime | None = None
+) -> None:
+    """End waiting runs whose occurrence the present schedule no longer has."""
+    ordered = sorted(runs)
+    await connection.execute(
+        query("cancel_rescheduled"),
+        {"job_ids": [run[0] for run in ordered], "scheduled_for": [run[1] for run in ordered], "now": now},
+    )

@@ -1,0 +1,198 @@
+"""Jobs and their place in the hot table, as the API reads and writes them.
+
+Lock order of everyone who edits: the due row, then the job (as a claim does), so that no two can wait for each other.
+A paused job keeps its due row, parked at ``infinity``: no claim reaches it, and the oldest unplanned occurrence is
+still known when the job resumes and catches up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple, cast
+from uuid import UUID
+
+from hourbell.store.connection import Connection
+from hourbell.store.constraints import translated
+from hourbell.store.sql import query
+
+
+class StoredJob(NamedTuple):
+    """A job with its target and its due row. ``schedule``, ``payload``, ``catch_up``, ``retry``, ``tags``: JSON text.
+
+    ``unfinished``: a completed job whose run has not ended.
+    """
+
+    job_id: UUID
+    name: str | None
+    target_id: UUID
+    target_name: str | None
+    target_kind: str
+    target_config: str
+    state: str
+    schedule: str
+    schedule_version: int
+    payload: str
+    window_ms: int
+    catch_up: str
+    overlap: str
+    retry: str
+    timeout_ms: int
+    tags: str
+    runs_planned: int
+    error: str | None
+    note: str | None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    due_scheduled_for: datetime | None
+    unfinished: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobValues:
+    """What an insert or an update writes of a job's definition."""
+
+    name: str | None
+    target_id: UUID
+    state: str
+    schedule: str
+    payload: str
+    window_ms: int
+    catch_up: str
+    overlap: str
+    retry: str
+    timeout_ms: int
+    tags: str
+
+    def parameters(self) -> dict[str, object]:
+        """By the names the statements use."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """Which jobs a list shows; None leaves a condition out. ``pattern``: for ILIKE; ``tags``: a JSON object."""
+
+    state: str | None = None
+    name: str | None = None
+    pattern: str | None = None
+    tags: str | None = None
+    target_id: UUID | None = None
+    target_name: str | None = None
+
+
+def fetch_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob | None:
+    """The tenant's job, unless there is none or it was deleted."""
+    row = connection.execute(query("fetch_job"), {"tenant_id": tenant_id, "job_id": job_id}).fetchone()
+    return None if row is None else StoredJob(*row)  # type: ignore[arg-type]
+
+
+def lock_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob | None:
+    """As ``fetch_job``, with the job and its due row locked until the transaction ends."""
+    key = {"tenant_id": tenant_id, "job_id": job_id}
+    connection.execute(query("lock_job_due"), key)
+    if connection.execute(query("lock_job"), key).fetchone() is None:
+        return None
+    return fetch_job(connection, tenant_id, job_id)
+
+
+def list_jobs(
+    connection: Connection, tenant_id: UUID, only: JobFilter, *, before_id: UUID | None, limit: int
+) -> list[StoredJob]:
+    """Up to ``limit`` jobs created before ``before_id``, newest first."""
+    conditions = {name: getattr(only, name) for name in only.__slots__}
+    rows = connection.execute(
+        query("list_jobs"), {**conditions, "tenant_id": tenant_id, "before_id": before_id, "limit": limit}
+    )
+    return [StoredJob(*row) for row in rows.fetchall()]  # type: ignore[arg-type]
+
+
+def insert_job(connection: Connection, tenant_id: UUID, job_id: UUID, values: JobValues, *, now: datetime) -> None:
+    """Insert a job.
+
+    Raises:
+        ConflictError: the name is taken.
+    """
+    with translated():
+        connection.execute(
+            query("insert_job"), {**values.parameters(), "tenant_id": tenant_id, "job_id": job_id, "now": now}
+        )
+
+
+def update_job(
+    connection: Connection,
+    tenant_id: UUID,
+    job_id: UUID,
+    values: JobValues,
+    *,
+    schedule_step: int,
+    unplanned: int,
+    error: str | None,
+    now: datetime,
+) -> None:
+    """Write a locked job. ``schedule_step``: 1 when the schedule changed; ``unplanned``: runs no longer counted.
+
+    Raises:
+        ConflictError: the name is taken.
+    """
+    step = {"schedule_step": schedule_step, "unplanned": unplanned, "error": error}
+    with translated():
+        connection.execute(
+            query("update_job"),
+            {**values.parameters(), **step, "tenant_id": tenant_id, "job_id": job_id, "now": now},
+        )
+
+
+def set_job_state(
+    connection: Connection,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    state: str,
+    note: str | None,
+    unplanned: int = 0,
+    now: datetime,
+) -> None:
+    """Move a locked job to another state."""
+    step = {"state": state, "note": note, "unplanned": unplanned, "now": now}
+    connection.execute(query("set_job_state"), {**step, "tenant_id": tenant_id, "job_id": job_id})
+
+
+def put_due(
+    connection: Connection,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    shard_id: int,
+    scheduled_for: datetime,
+    next_run_at: datetime,
+) -> None:
+    """Make this the job's next occurrence."""
+    place = {"shard_id": shard_id, "scheduled_for": scheduled_for, "next_run_at": next_run_at}
+    connection.execute(query("put_due"), {**place, "tenant_id": tenant_id, "job_id": job_id})
+
+
+def park_due(connection: Connection, tenant_id: UUID, job_id: UUID) -> None:
+    """Take the job out of reach of every claim, its place kept."""
+    connection.execute(query("park_due"), {"tenant_id": tenant_id, "job_id": job_id})
+
+
+def park_due_at(
+    connection: Connection, tenant_id: UUID, job_id: UUID, *, shard_id: int, scheduled_for: datetime
+) -> None:
+    """As ``park_due``, at another occurrence."""
+    place = {"shard_id": shard_id, "scheduled_for": scheduled_for}
+    connection.execute(query("park_due_at"), {**place, "tenant_id": tenant_id, "job_id": job_id})
+
+
+def delete_due(connection: Connection, tenant_id: UUID, job_id: UUID) -> None:
+    """Take the job out of the hot table."""
+    connection.execute(query("delete_due"), {"tenant_id": tenant_id, "job_id": job_id})
+
+
+def count_planned_ahead(connection: Connection, job_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, int]:
+    """By job, how many runs wait for an occurrence after ``now``; jobs without any are left out."""
+    rows = connection.execute(query("count_planned_ahead"), {"job_ids": list(job_ids), "now": now}).fetchall()
+    return {cast("UUID", job_id): cast("int", runs) for job_id, runs in rows}

@@ -1,0 +1,5 @@
+-- The tenant's target of this name, kept from being deleted until the transaction ends.
+select target.target_id
+from target
+where target.tenant_id = %(tenant_id)s and target.name = %(name)s and target.state <> 'deleted'
+for key share

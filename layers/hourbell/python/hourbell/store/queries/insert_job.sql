@@ -1,0 +1,8 @@
+-- Inserts a job; the name is unique among the tenant's jobs that are not deleted.
+insert into job (
+    job_id, tenant_id, name, target_id, state, schedule, payload, window_ms, catch_up, overlap, retry,
+    timeout_ms, tags, created_at, updated_at
+) values (
+    %(job_id)s, %(tenant_id)s, %(name)s, %(target_id)s, %(state)s, %(schedule)s, %(payload)s, %(window_ms)s,
+    %(catch_up)s::jsonb, %(overlap)s, %(retry)s::jsonb, %(timeout_ms)s, %(tags)s::jsonb, %(now)s, %(now)s
+)

@@ -1,0 +1,28 @@
+-- Locks the runs that must be looked at again, longest waiting first; one that is being worked on right now is passed over.
+with wakeful as materialized (
+    select
+        run.job_id,
+        run.scheduled_for,
+        run.run_id,
+        run.tenant_id,
+        run.state,
+        run.lane,
+        run.next_attempt_at,
+        run.attempt,
+        run.wakes,
+        run.fire_at,
+        run.wake_at
+    from run
+    where run.wake_at <= coalesce(%(now)s, clock_timestamp())
+    order by run.wake_at
+    limit %(limit)s
+    for update skip locked
+)
+
+select
+    wakeful.*,
+    job.retry,
+    job.state = 'deleted' as job_deleted,
+    coalesce(%(now)s, clock_timestamp()) as now
+from wakeful
+inner join job on wakeful.job_id = job.job_id

@@ -1,0 +1,44 @@
+"""Tenants and API keys, as the administrator writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import cast
+from uuid import UUID
+
+from hourbell.store.connection import Connection
+from hourbell.store.sql import query
+
+
+def ensure_tenant(connection: Connection, tenant_id: UUID, name: str, *, now: datetime) -> UUID:
+    """The tenant of this name, made with ``tenant_id`` when there is none."""
+    row = connection.execute(
+        query("ensure_tenant"), {"tenant_id": tenant_id, "name": name, "now": now}
+    ).fetchone()
+    assert row is not None
+    return cast("UUID", row[0])
+
+
+def insert_api_key(
+    connection: Connection,
+    *,
+    key_id: UUID,
+    tenant_id: UUID,
+    name: str,
+    secret_sha256: bytes,
+    scopes: Sequence[str],
+    now: datetime,
+) -> None:
+    """Store a key by its digest."""
+    connection.execute(
+        query("insert_api_key"),
+        {
+            "key_id": key_id,
+            "tenant_id": tenant_id,
+            "name": name,
+            "secret_sha256": secret_sha256,
+            "scopes": list(scopes),
+            "now": now,
+        },
+    )
