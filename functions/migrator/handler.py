@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
-
 from hourbell.environment import password_source
 from hourbell.observability import configure_logging
 from hourbell.settings import SchemaSettings

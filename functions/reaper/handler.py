@@ -22,8 +22,11 @@ def wiring() -> tuple[ScannerSettings, Any, Any]:
 
 def handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
     settings, database, lanes = wiring()
-    reaped = reap_runs(
-        database, lanes, time_left=lambda: int(context.get_remaining_time_in_millis()) > RESERVE_MS
-    )
+    reaped = reap_runs(database, lanes, time_left=lambda: int(context.get_remaining_time_in_millis()) > RESERVE_MS)
     emit(settings.stage, {"RunsRecovered": reaped.sent, "RunsDead": reaped.dead})
-    return {"looked_at": reaped.looked_at, "sent": reaped.sent, "crashed": reaped.crashed, "dead": reaped.dead}
+    return {
+        "looked_at": reaped.looked_at,
+        "sent": reaped.sent,
+        "crashed": reaped.crashed,
+        "dead": reaped.dead,
+    }

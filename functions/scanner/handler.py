@@ -43,4 +43,9 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
         return {"held_elsewhere": True}
     reaped = reap_runs(database, lanes, time_left=time_left)
     emit(settings.stage, {"RunsRecovered": reaped.sent, "RunsDead": reaped.dead})
-    return {"jobs": scanned.claimed_jobs, "runs": scanned.runs, "drained": scanned.drained, "recovered": reaped.sent}
+    return {
+        "jobs": scanned.claimed_jobs,
+        "runs": scanned.runs,
+        "drained": scanned.drained,
+        "recovered": reaped.sent,
+    }

@@ -39,7 +39,8 @@ def aws_client(service: str) -> Any:
         retries={"mode": "standard", "total_max_attempts": 4},
         max_pool_connections=16,
     )
-    return boto3.client(service, config=config)
+    client: Any = boto3.client  # the stubs know each service by name only
+    return client(service, config=config)
 
 
 def make_database(settings: Settings) -> Database:

@@ -7,7 +7,7 @@ Each dataclass names exactly the variables its functions get: the infrastructure
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
@@ -63,7 +63,7 @@ def _parse_private_targets(text: str) -> bool:
     return text == "allow"
 
 
-_PARSERS = {"int": int, "float": float, "bool": _parse_private_targets}
+_PARSERS: Mapping[str, Callable[[str], object]] = {"int": int, "float": float, "bool": _parse_private_targets}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

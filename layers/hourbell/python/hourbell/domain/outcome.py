@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hourbell.domain.retry import RetryPolicy
+from hourbell.domain.retry import RetryPolicy, next_delay_ms
 from hourbell.domain.run_state import RunState
 
 REASON_ATTEMPTS = "attempts_exhausted"
@@ -67,7 +67,7 @@ def decide(
         return RunDecision(state=RunState.DEAD, reason=REASON_REFUSED)
     if attempt >= retry.max_attempts:
         return RunDecision(state=RunState.DEAD, reason=REASON_ATTEMPTS)
-    delay = timedelta(milliseconds=retry.next_delay_ms(attempt, random))
+    delay = timedelta(milliseconds=next_delay_ms(retry, attempt, random))
     if result.retry_after is not None:
         delay = max(delay, result.retry_after)
     next_attempt_at = now + delay

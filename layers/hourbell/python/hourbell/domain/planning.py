@@ -3,7 +3,7 @@
 A claim moves a job's place in the hot table from its oldest unplanned occurrence to the first one past the horizon:
 
     missed ──────────────┐ late but current ─┐ ahead, up to the horizon ─┐
-    ─────────────────────┴── now − grace ─────┴── now ────────────────────┴── until ──▶ next_run_at
+    ─────────────────────┴── now - grace ─────┴── now ────────────────────┴── until ──▶ next_run_at
 
 Occurrences older than ``MISFIRE_GRACE`` are missed (an outage), and the catch-up policy decides about them; all others
 get a run. Work is bounded: at most ``limit`` runs a claim, and missed stretches are counted, not walked.
@@ -150,15 +150,14 @@ def _skip_until(
     if start is not None and start <= oldest:
         return oldest, ()
     last = _last_missed(job, start)
-    if last < oldest:
+    if last is None or last < oldest:
         return start, ()
     occurrences = count_between(job.schedule, job.job_id, oldest - _ONE_MS, last, cap=MISSED_COUNT_CAP)
     stretch = MissedStretch(first=oldest, last=last, occurrences=max(1, occurrences), reason=REASON_MISSED)
     return start, (stretch,)
 
 
-def _last_missed(job: PlannableJob, start: datetime | None) -> datetime:
+def _last_missed(job: PlannableJob, start: datetime | None) -> datetime | None:
     before = (start - _ONE_MS) if start is not None else datetime.max.replace(tzinfo=UTC)
     last = last_before(job.schedule, job.job_id, before)
-    assert last is not None  # the caller found an occurrence before ``start``
-    return last.scheduled_for
+    return None if last is None else last.scheduled_for

@@ -1,11 +1,11 @@
 """What the reaper makes of a run whose ``wake_at`` has come: a pure decision with a reason.
 
-| state             | what it means                                        | decision                                     |
-|-------------------|------------------------------------------------------|----------------------------------------------|
-| queued, retrying  | its time is still to come: never sent, or a far retry | send                                         |
-| queued, retrying  | overdue, and the lane holds a message for it          | back off: a backlog is not a loss            |
-| queued, retrying  | overdue, and more are overdue than the lane holds     | send again, oldest first, as many as missing |
-| running           | lease ended without an outcome: the worker died       | retry in the solo lane, or dead              |
+- ``queued`` or ``retrying``, its time still to come (never sent, or a far-off retry): send it.
+- ``queued`` or ``retrying``, overdue, and the lane holds messages enough to account for it: back off, since a backlog
+  is not a loss.
+- ``queued`` or ``retrying``, overdue, and more runs are overdue than the lane holds: send again, longest waiting
+  first, as many as are missing.
+- ``running``, the lease ended without an outcome (the worker died): retry in the solo lane, or dead.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def retry_wake_at(next_attempt_at: datetime, now: datetime) -> datetime:
 
 
 def _pause(wakes: int) -> timedelta:
-    return min(BACKOFF_MAX, WAKE_GRACE * 2 ** min(wakes, 10))
+    doublings: int = 2 ** min(wakes, 10)
+    return min(BACKOFF_MAX, WAKE_GRACE * doublings)
 
 
 def _back_off(run: Wakeful, now: datetime, random: float) -> Verdict:

@@ -1,0 +1,1 @@
+"""SQS messages in and out."""

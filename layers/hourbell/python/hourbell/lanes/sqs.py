@@ -49,18 +49,19 @@ class SqsLanes:
     def send(self, messages: Sequence[LaneMessage], *, now: datetime) -> list[LaneMessage]:
         """Send in batches of ten, in parallel; answer the entries that SQS (or the way to it) refused."""
         batches = [
-            (lane, batch[start : start + SQS_BATCH])
+            (lane, of_lane[start : start + SQS_BATCH])
             for lane in Lane
-            if (batch := [message for message in messages if message.lane is lane])
-            for start in range(0, len(batch), SQS_BATCH)
+            if (of_lane := [message for message in messages if message.lane is lane])
+            for start in range(0, len(of_lane), SQS_BATCH)
         ]
         if not batches:
             return []
         if len(batches) == 1:
-            return self._send_batch(*batches[0], now)
+            lane, batch = batches[0]
+            return self._send_batch(lane, batch, now)
         self.client()  # built once, before the threads want it
         with ThreadPoolExecutor(min(SENDERS, len(batches))) as pool:
-            unsent = pool.map(lambda batch: self._send_batch(*batch, now), batches)
+            unsent = pool.map(lambda part: self._send_batch(part[0], part[1], now), batches)
             return [message for part in unsent for message in part]
 
     def backlog(self, lane: Lane) -> int:

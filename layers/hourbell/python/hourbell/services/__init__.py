@@ -1,0 +1,1 @@
+"""Use cases: the only place where store, lanes and targets meet."""

@@ -116,7 +116,13 @@ def _plan_job(row: DueRow, job: JobRow, *, now: datetime, until: datetime) -> Pl
 
 
 def _collect(
-    row: DueRow, job: JobRow, planned: Plan, *, now: datetime, writes: ClaimWrites, messages: list[LaneMessage]
+    row: DueRow,
+    job: JobRow,
+    planned: Plan,
+    *,
+    now: datetime,
+    writes: ClaimWrites,
+    messages: list[LaneMessage],
 ) -> None:
     lane = lane_for(job.timeout_ms)
     for run in planned.runs:

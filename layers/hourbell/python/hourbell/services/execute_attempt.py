@@ -38,16 +38,16 @@ class AttemptExecutor:
             call = self._http_call(run)
         except HourbellError as error:
             return AttemptResult(outcome=AttemptOutcome.FAILED, retryable=True, error=str(error)[:500])
-        except Exception as error:  # noqa: BLE001 - a target that cannot be read must not take its neighbours along
+        except Exception as error:
             logger.exception("target cannot be read", extra={"action": "execute", "run": str(run.run_id)})
             return AttemptResult(
-                outcome=AttemptOutcome.FAILED, retryable=False, error=f"target: {type(error).__name__}: {error}"[:500]
+                outcome=AttemptOutcome.FAILED,
+                retryable=False,
+                error=f"target: {type(error).__name__}: {error}"[:500],
             )
         return await call_http(self.client, call, now=self.clock())
 
     def _http_call(self, run: LeasedRun) -> HttpCall:
-        assert run.attempt is not None
-        assert run.lease_token is not None
         config = run.target_config
         return HttpCall(
             url=config["url"],
@@ -55,12 +55,12 @@ class AttemptExecutor:
             headers=config.get("headers") or {},
             body=run.payload.encode(),
             key=self._key(run.target_id, config.get("secret")),
-            timeout=timedelta(milliseconds=run.job_timeout_ms),
+            timeout=timedelta(milliseconds=run.timeout_ms),
             run_id=run.run_id,
             job_id=run.job_id,
             scheduled_for=run.scheduled_for,
             attempt=run.attempt,
-            lease_token=run.lease_token,
+            lease_token=run.token,
             progress=None if run.progress is None else json.dumps(run.progress, separators=(",", ":")),
         )
 

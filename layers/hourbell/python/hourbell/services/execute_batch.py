@@ -27,7 +27,7 @@ from uuid import UUID
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.outcome import AttemptResult, decide
 from hourbell.domain.recovery import RETRY_IN_LANE, retry_wake_at
-from hourbell.domain.retry import parse_retry
+from hourbell.domain.retry import parse_retry_policy
 from hourbell.domain.run_state import Lane, RunState
 from hourbell.domain.schedule import includes, schedule_from_json
 from hourbell.lanes.deliveries import Delivery
@@ -35,7 +35,7 @@ from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.store import executions
 from hourbell.store.connection import Database
-from hourbell.store.executions import Completion, LeasedRun
+from hourbell.store.executions import Completion, JudgedRun, LeasedRun, Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -142,15 +142,14 @@ class _Batch:
                 self._fail(delivery.key)
             return []
         again: list[tuple[datetime, Delivery]] = []
-        recheck: list[LeasedRun] = []
+        recheck: list[JudgedRun] = []
         for run in runs:
-            key = (run.job_id, run.scheduled_for)
-            if run.verdict == "leased":
-                self._start(run)
-            elif run.verdict == "early":
+            if run.leased is not None:
+                self._start(run.leased)
+            elif run.verdict is Verdict.EARLY:
                 # The database's clock decides: hold for what is left by its own measure.
-                again.append((self._executor.clock() + run.remaining, by_key[key]))
-            elif run.verdict == "recheck":
+                again.append((self._executor.clock() + run.remaining, by_key[run.key]))
+            elif run.verdict is Verdict.RECHECK:
                 recheck.append(run)
             else:
                 logger.info("run not started", extra={"action": "lease", "run": str(run.run_id), "why": run.verdict})
@@ -159,29 +158,27 @@ class _Batch:
         return again
 
     async def _recheck(
-        self, runs: list[LeasedRun], by_key: Mapping[RunKey, Delivery]
+        self, runs: list[JudgedRun], by_key: Mapping[RunKey, Delivery]
     ) -> list[tuple[datetime, Delivery]]:
         """Runs planned for an older schedule: those the present one still has are leased, the others cancelled."""
-        kept, stale = [], []
+        kept: list[RunKey] = []
+        stale: list[RunKey] = []
         for run in runs:
-            key = (run.job_id, run.scheduled_for)
-            (kept if _still_scheduled(run) else stale).append(key)
+            (kept if _still_scheduled(run) else stale).append(run.key)
         if stale:
             try:
                 async with self._turn:
                     await self._executor.database.run_async(
                         lambda connection: executions.cancel_rescheduled(connection, stale)
                     )
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 - the messages come back, and with them the decision
                 logger.error("cancel failed", extra={"action": "cancel_rescheduled", "error": str(error)})
                 for key in stale:
                     self._fail(key)
         return await self._lease([(by_key[key], True) for key in kept]) if kept else []
 
     def _start(self, run: LeasedRun) -> None:
-        assert run.lease_token is not None
-        task = asyncio.create_task(self._attempt(run))
-        self._attempts[run.lease_token] = (run, task)
+        self._attempts[run.token] = (run, asyncio.create_task(self._attempt(run)))
 
     async def _attempt(self, run: LeasedRun) -> None:
         result = await self._executor.execute(run)
@@ -246,33 +243,23 @@ class _Batch:
         except Exception as error:  # noqa: BLE001 - not recorded: the one case for redelivery
             logger.error("outcomes not recorded", extra={"action": "complete", "error": str(error)})
             for outcome in outcomes:
-                self._fail((outcome.run.job_id, outcome.run.scheduled_for))
+                self._fail(outcome.run.key)
             return
         self._report(outcomes, completions, counted)
         retries = [c for c in completions if c.token in counted and c.state == RunState.RETRYING]
-        await self._send_retries(retries, {(o.run.job_id, o.run.scheduled_for): o.run for o in outcomes}, now)
+        await self._send_retries(retries, {outcome.run.key: outcome.run for outcome in outcomes}, now)
 
     def _report(self, outcomes: list[_Outcome], completions: list[Completion], counted: set[UUID]) -> None:
         states = {completion.token: completion.state for completion in completions}
-        for outcome in outcomes:
-            run = outcome.run
-            assert run.lease_token is not None
-            assert run.started_at is not None
-            assert run.fire_at is not None
-            if run.lease_token not in counted:
+        for run in (outcome.run for outcome in outcomes):
+            if run.token not in counted:
                 logger.warning("outcome came too late", extra={"action": "complete", "run": str(run.run_id)})
                 continue
-            self.report.attempts.append(
-                RunReport(
-                    run_id=run.run_id,
-                    state=RunState(states[run.lease_token]),
-                    lateness_ms=(run.started_at - run.fire_at) // timedelta(milliseconds=1),
-                )
-            )
+            lateness_ms = (run.started_at - run.fire_at) // timedelta(milliseconds=1)
+            state = RunState(states[run.token])
+            self.report.attempts.append(RunReport(run_id=run.run_id, state=state, lateness_ms=lateness_ms))
 
-    async def _send_retries(
-        self, retries: list[Completion], runs: Mapping[RunKey, LeasedRun], now: datetime
-    ) -> None:
+    async def _send_retries(self, retries: list[Completion], runs: Mapping[RunKey, LeasedRun], now: datetime) -> None:
         tenants = {delivery.key: delivery.message.tenant_id for delivery in self._waiting}
         messages = [
             LaneMessage(
@@ -303,7 +290,7 @@ def _unique(deliveries: Sequence[Delivery]) -> list[Delivery]:
     return list({delivery.key: delivery for delivery in deliveries}.values())
 
 
-def _still_scheduled(run: LeasedRun) -> bool:
+def _still_scheduled(run: JudgedRun) -> bool:
     try:
         return includes(schedule_from_json(run.job_schedule), run.job_id, run.scheduled_for)
     except (HourbellError, ValueError, LookupError):
@@ -312,12 +299,9 @@ def _still_scheduled(run: LeasedRun) -> bool:
 
 def _completion(outcome: _Outcome, now: datetime) -> Completion:
     run, result = outcome.run, outcome.result
-    assert run.lease_token is not None
-    assert run.attempt is not None
-    assert run.fire_at is not None
     decision = decide(
         result,
-        retry=parse_retry(run.job_retry),
+        retry=parse_retry_policy(run.retry),
         attempt=run.attempt,
         fire_at=run.fire_at,
         now=now,
@@ -326,7 +310,7 @@ def _completion(outcome: _Outcome, now: datetime) -> Completion:
     return Completion(
         job_id=run.job_id,
         scheduled_for=run.scheduled_for,
-        token=run.lease_token,
+        token=run.token,
         state=decision.state,
         reason=decision.reason,
         error=result.error,
@@ -336,4 +320,3 @@ def _completion(outcome: _Outcome, now: datetime) -> Completion:
         status_code=result.status_code,
         duration_ms=result.duration_ms,
     )
-

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from hourbell.domain import recovery as rules
 from hourbell.domain.recovery import Verdict, Wakeful
-from hourbell.domain.retry import parse_retry
+from hourbell.domain.retry import parse_retry_policy
 from hourbell.domain.run_state import Lane, RunState
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
@@ -33,7 +33,7 @@ OVERDUE_LIMIT = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaped:
-    """What one look did. ``sent``: messages sent again; ``crashed``: attempts whose worker died; ``dead``: run ended."""
+    """What one look did. ``sent``: messages; ``crashed``: attempts whose worker died; ``dead``: runs."""
 
     looked_at: int
     sent: int
@@ -92,7 +92,7 @@ def _decide(
         fire_at=run.fire_at,
         attempt=run.attempt,
         wakes=run.wakes,
-        retry=parse_retry(run.retry),
+        retry=parse_retry_policy(run.retry),
         job_deleted=run.job_deleted,
     )
     missing = False

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from hourbell.lanes.sqs import Lanes
 from hourbell.services.claim_due import Claim, claim_shards
@@ -65,12 +66,7 @@ def scan_shards(
     total = Scanned()
     lease: ShardLease | None = None
     while time_left():
-
-        def work(connection: Connection) -> tuple[ShardLease, Claim] | None:
-            return _claim_under_lease(
-                connection, shards, owner=owner, horizon=horizon, now=now, per_shard=per_shard
-            )
-
+        work = partial(_claim_under_lease, shards=shards, owner=owner, horizon=horizon, now=now, per_shard=per_shard)
         claimed = database.run(work)
         if claimed is None:
             return Scanned(held_elsewhere=True) if lease is None else total
@@ -89,8 +85,8 @@ def scan_shards(
 
 def _claim_under_lease(
     connection: Connection,
-    shards: ScanRange,
     *,
+    shards: ScanRange,
     owner: str,
     horizon: timedelta,
     now: datetime | None,

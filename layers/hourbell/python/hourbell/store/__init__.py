@@ -1,0 +1,1 @@
+"""Postgres: the connection, the migrations, and one module per aggregate with its SQL in plain sight."""

@@ -40,7 +40,8 @@ def _is_failover(error: psycopg.Error) -> bool:
 
 def _pause(attempt: int) -> float:
     """Seconds to wait before the next attempt: full jitter, doubling from 50 ms to at most 2 s."""
-    return random.random() * min(2.0, 0.05 * 2**attempt)  # noqa: S311 - jitter, not a secret
+    ceiling: float = min(2.0, 0.05 * 2**attempt)
+    return random.random() * ceiling  # noqa: S311 - jitter, not a secret
 
 
 class Database:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from psycopg.rows import class_row
+from psycopg.rows import namedtuple_row
 
 from hourbell.store.connection import AsyncConnection
 from hourbell.store.sql import query
@@ -24,33 +25,66 @@ HEARTBEAT = timedelta(seconds=20)
 HOLD_OFF = timedelta(seconds=60)
 
 
-@dataclass(slots=True, kw_only=True)
-class LeasedRun:
-    """A run, its verdict, and what executing it needs; the lease fields are None unless it was leased.
+class Verdict(StrEnum):
+    """What became of a run that was asked for; as ``lease_runs.sql`` words it."""
 
-    Verdicts: ``leased``; ``early`` (its time has not come); ``taken`` (ended, or somebody else's); ``recheck`` (planned
-    for an older schedule); ``paused``, ``deleted``, ``no_target`` (ended here); ``held`` (target paused, asks again).
-    """
+    LEASED = "leased"
+    # ended, or somebody else has it: a duplicate delivery
+    TAKEN = "taken"
+    # its time has not come by the database's clock
+    EARLY = "early"
+    # planned for an older schedule: whether the present one still has it must be looked up
+    RECHECK = "recheck"
+    # ended here, because the job was paused or deleted, or its target deleted
+    PAUSED = "paused"
+    DELETED = "deleted"
+    NO_TARGET = "no_target"
+    # the target is paused: asks again later
+    HELD = "held"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeasedRun:
+    """A run to execute, with its job and target as they were when it was leased."""
 
     job_id: UUID
     scheduled_for: datetime
     run_id: UUID
-    verdict: str
     lane: str
-    remaining: timedelta
+    retry: dict[str, Any]
+    timeout_ms: int
     target_id: UUID
-    job_schedule: str
-    job_retry: dict[str, Any]
-    job_timeout_ms: int
     target_kind: str
     target_config: dict[str, Any]
     payload: str
-    attempt: int | None
-    lease_token: UUID | None
-    lease_expires_at: datetime | None
+    attempt: int
+    token: UUID
     progress: Any
-    fire_at: datetime | None
-    started_at: datetime | None
+    fire_at: datetime
+    started_at: datetime
+
+    @property
+    def key(self) -> tuple[UUID, datetime]:
+        """The run's primary key."""
+        return (self.job_id, self.scheduled_for)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRun:
+    """The answer for one run that was asked for. ``remaining``: time until it may start, by the database's clock."""
+
+    job_id: UUID
+    scheduled_for: datetime
+    run_id: UUID
+    verdict: Verdict
+    remaining: timedelta
+    job_schedule: str
+    leased: LeasedRun | None
+
+    @property
+    def key(self) -> tuple[UUID, datetime]:
+        """The run's primary key."""
+        return (self.job_id, self.scheduled_for)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +110,9 @@ async def lease_runs(
     *,
     now: datetime | None = None,
     lease: timedelta = LEASE,
-) -> list[LeasedRun]:
+) -> list[JudgedRun]:
     """Lease what is due of ``runs`` (job_id, scheduled_for, checked). A run that does not exist is not answered."""
-    async with connection.cursor(row_factory=class_row(LeasedRun)) as cursor:
+    async with connection.cursor(row_factory=namedtuple_row) as cursor:
         await cursor.execute(
             query("lease_runs"),
             {
@@ -90,7 +124,40 @@ async def lease_runs(
                 "hold_off": HOLD_OFF,
             },
         )
-        return await cursor.fetchall()
+        return [_judged(row) for row in await cursor.fetchall()]
+
+
+def _judged(row: Any) -> JudgedRun:
+    verdict = Verdict(row.verdict)
+    return JudgedRun(
+        job_id=row.job_id,
+        scheduled_for=row.scheduled_for,
+        run_id=row.run_id,
+        verdict=verdict,
+        remaining=row.remaining,
+        job_schedule=row.job_schedule,
+        leased=_leased(row) if verdict is Verdict.LEASED else None,
+    )
+
+
+def _leased(row: Any) -> LeasedRun:
+    return LeasedRun(
+        job_id=row.job_id,
+        scheduled_for=row.scheduled_for,
+        run_id=row.run_id,
+        lane=row.lane,
+        retry=row.job_retry,
+        timeout_ms=row.job_timeout_ms,
+        target_id=row.target_id,
+        target_kind=row.target_kind,
+        target_config=row.target_config,
+        payload=row.payload,
+        attempt=row.attempt,
+        token=row.lease_token,
+        progress=row.progress,
+        fire_at=row.fire_at,
+        started_at=row.started_at,
+    )
 
 
 async def extend_leases(

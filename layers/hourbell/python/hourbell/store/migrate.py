@@ -77,9 +77,10 @@ def migrate(connection: psycopg.Connection[tuple[object, ...]]) -> list[str]:
     with connection.transaction():
         connection.execute("select pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
         connection.execute(_CREATE_LEDGER)
-        ledger = dict(connection.execute("select number, sha256 from schema_migration").fetchall())
+        rows = connection.execute("select number, sha256 from schema_migration").fetchall()
+        ledger = {int(str(number)): str(sha256) for number, sha256 in rows}
         wanted = migrations()
-        _check_ledger(wanted, {int(str(n)): str(sha) for n, sha in ledger.items()})
+        _check_ledger(wanted, ledger)
         for migration in wanted:
             if migration.number in ledger:
                 continue

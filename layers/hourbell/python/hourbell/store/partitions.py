@@ -13,8 +13,7 @@ DAYS_AHEAD = 7
 
 def make_partitions(connection: Connection, *, today: date, days_ahead: int = DAYS_AHEAD) -> int:
     """Make the partitions of today (UTC) and the days after it; answer how many days were missing."""
-    row = connection.execute(
+    (value,) = connection.execute(
         query("make_day_partitions"), {"first": today, "last": today + timedelta(days=days_ahead)}
-    ).fetchone()
-    assert row is not None
-    return cast("int", row[0])
+    ).fetchone() or (None,)
+    return cast("int", value)

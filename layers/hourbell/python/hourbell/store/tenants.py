@@ -13,11 +13,10 @@ from hourbell.store.sql import query
 
 def ensure_tenant(connection: Connection, tenant_id: UUID, name: str, *, now: datetime) -> UUID:
     """The tenant of this name, made with ``tenant_id`` when there is none."""
-    row = connection.execute(
+    (value,) = connection.execute(
         query("ensure_tenant"), {"tenant_id": tenant_id, "name": name, "now": now}
-    ).fetchone()
-    assert row is not None
-    return cast("UUID", row[0])
+    ).fetchone() or (None,)
+    return cast("UUID", value)
 
 
 def insert_api_key(

@@ -1,0 +1,1 @@
+"""One module per target kind, and what every outgoing call needs."""
