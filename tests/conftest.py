@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from psycopg import sql
-
 from hourbell.local.postgres import PostgresServer, throwaway_postgres
+from psycopg import sql
 
 if TYPE_CHECKING:
     from hourbell.local.cloud import Cloud

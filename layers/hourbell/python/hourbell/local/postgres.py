@@ -94,9 +94,7 @@ class EmbeddedPostgres:
             self._initialise(data, programs, account)
         options = {**DEFAULT_SETTINGS, "unix_socket_directories": str(self.sockets), **self.settings}
         flags = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
-        process = spawn(
-            [programs / "postgres", "-D", data, *flags], environ=_environ(), log=self.log, account=account
-        )
+        process = spawn([programs / "postgres", "-D", data, *flags], environ=_environ(), log=self.log, account=account)
         server = PostgresServer(sockets=self.sockets, process=process)
         self._wait_until_ready(server)
         return server

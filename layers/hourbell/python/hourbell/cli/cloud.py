@@ -1,0 +1,87 @@
+"""``hourbell up``, ``down``, ``status`` and ``demo``: the local cloud."""
+
+from __future__ import annotations
+
+import shlex
+
+import typer
+
+from hourbell.cli.demo_screen import print_summary, screen
+from hourbell.cli.output import AsJson, console, print_fields, print_json
+from hourbell.cli.progress import StepPrinter
+from hourbell.client import Client
+from hourbell.local.cloud import Cloud
+from hourbell.local.project import Project, StateDirectory
+from hourbell.local.state import CloudRecord
+
+
+def up() -> None:
+    """Start the local cloud, or deploy what changed; prints its URL and API key."""
+    project = Project.find()
+    _print_cloud(_bring_up(project, StateDirectory.of(project)))
+
+
+def down() -> None:
+    """Stop the local cloud. Jobs and runs are kept for the next up."""
+    from hourbell.local import cloud
+
+    project = Project.find()
+    ended = cloud.down(project, StateDirectory.of(project))
+    typer.echo("The local cloud is down." if ended else "No local cloud was running.")
+
+
+def status(*, as_json: AsJson = False) -> None:
+    """Show whether the local cloud runs, and where; exit 1 when it does not."""
+    record = CloudRecord.read(StateDirectory.of(Project.find())) or CloudRecord()
+    if as_json:
+        print_json({"up": record.is_up, **record.to_json()})
+    elif record.is_up:
+        _print_cloud(Cloud.of(record))
+    else:
+        gone = ", ".join(record.missing())
+        typer.echo(
+            f"The local cloud is broken ({gone} not running): make up" if record.pids else "The local cloud is down."
+        )
+    if not record.is_up:
+        raise typer.Exit(1)
+
+
+def demo() -> None:
+    """Schedule jobs over HTTP and watch them ring for about 40 s; exit 1 if one is missing, doubled or late."""
+    from hourbell.local import cloud
+    from hourbell.local.demo import run_demo
+
+    project = Project.find()
+    state = StateDirectory.of(project)
+    record = CloudRecord.read(state)
+    found_up = record is not None and record.is_up
+    try:
+        running = _bring_up(project, state)
+        with Client(running.url, running.api_key) as client, screen(console()) as watch:
+            verdict = run_demo(client, watch=watch)
+        print_summary(console(), verdict)
+    finally:
+        if not found_up:
+            cloud.down(project, state)
+    if not found_up:
+        typer.echo("The local cloud is down again. To keep one: make up")
+    if not verdict.ok:
+        raise typer.Exit(1)
+
+
+def _bring_up(project: Project, state: StateDirectory) -> Cloud:
+    from hourbell.local import cloud
+
+    return cloud.up(project, state, progress=StepPrinter(console(stderr=True)))
+
+
+def _print_cloud(running: Cloud) -> None:
+    print_fields(
+        {"URL": running.url, "API key": running.api_key, "Database": running.database, "AWS": running.endpoint}
+    )
+    typer.echo()
+    typer.echo("Next:")
+    typer.echo(f"  export HOURBELL_URL={shlex.quote(running.url)} HOURBELL_API_KEY={running.api_key}")
+    typer.echo("  .venv/bin/hourbell jobs create --name hello --every 10s --url http://127.0.0.1:8000/")
+    typer.echo("  .venv/bin/hourbell runs list --job hello")
+    typer.echo("  make down")

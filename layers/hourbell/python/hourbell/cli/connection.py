@@ -1,0 +1,36 @@
+"""Which Hourbell a command talks to: what the environment names, else this checkout's local cloud."""
+
+from __future__ import annotations
+
+import os
+
+from hourbell.client import Client, ClientError
+from hourbell.local.errors import LocalCloudError
+from hourbell.local.project import Project, StateDirectory
+from hourbell.local.state import CloudRecord
+
+
+def connect() -> Client:
+    """A client for this command.
+
+    Raises:
+        ClientError: neither ``HOURBELL_URL`` nor a running local cloud says where.
+    """
+    url, api_key = os.environ.get("HOURBELL_URL"), os.environ.get("HOURBELL_API_KEY")
+    if url and api_key:
+        return Client(url, api_key)
+    if url or api_key:
+        missing = "HOURBELL_API_KEY" if url else "HOURBELL_URL"
+        raise ClientError(f"{missing} is not set: HOURBELL_URL and HOURBELL_API_KEY go together.")
+    record = _local_cloud()
+    if record is None or record.url is None or record.api_key is None:
+        raise ClientError("Which Hourbell? Set HOURBELL_URL and HOURBELL_API_KEY, or start a local cloud: make up")
+    return Client(record.url, record.api_key)
+
+
+def _local_cloud() -> CloudRecord | None:
+    try:
+        record = CloudRecord.read(StateDirectory.of(Project.find()))
+    except LocalCloudError:
+        return None
+    return record if record is not None and record.is_up else None

@@ -1,0 +1,192 @@
+"""``hourbell jobs``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hourbell.cli.connection import connect
+from hourbell.cli.output import AsJson, describe_schedule, print_fields, print_json, print_table
+from hourbell.client import Client, ClientError, Job
+
+app = typer.Typer(no_args_is_help=True, help="Jobs: what rings, when, and where.")
+
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id (job_…) or its name.")]
+
+
+@app.command("list")
+def list_jobs(
+    *,
+    state: Annotated[str | None, typer.Option(help="active, paused, completed or deleted.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only jobs with this tag: team:payments.")] = None,
+    target: Annotated[str | None, typer.Option(help="Only jobs of this target.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200)] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List jobs."""
+    with connect() as client:
+        page = client.list_jobs(state=state, tag=tag, target=target, limit=limit, cursor=cursor)
+    if as_json:
+        return print_json(page)
+    rows = (
+        (job["id"], job["name"], describe_schedule(job["schedule"]), job["state"], job["next_run_at"])
+        for job in page["items"]
+    )
+    print_table(("ID", "NAME", "SCHEDULE", "STATE", "NEXT RUN"), rows, empty="No jobs.")
+    if page["next_cursor"]:
+        typer.echo(f"More: --cursor {page['next_cursor']}")
+    return None
+
+
+@app.command()
+def show(job: JobArgument, *, as_json: AsJson = False) -> None:
+    """Show one job with its next runs."""
+    with connect() as client:
+        _print_job(find_job(client, job), as_json=as_json)
+
+
+@app.command()
+def create(
+    *,
+    name: Annotated[str | None, typer.Option(help="Unique among your jobs.")] = None,
+    cron: Annotated[str | None, typer.Option(help="Five fields, or six with seconds first.")] = None,
+    every: Annotated[str | None, typer.Option(help="An interval: 30s, 5m, PT2H.")] = None,
+    at: Annotated[str | None, typer.Option(help="One time: 2027-05-29T09:00:00Z, or local with --timezone.")] = None,
+    timezone: Annotated[str | None, typer.Option(help="An IANA zone: Europe/Paris.")] = None,
+    target: Annotated[str | None, typer.Option(help="The name of a target.")] = None,
+    url: Annotated[str | None, typer.Option(help="Instead of a target: POST to this URL.")] = None,
+    payload: Annotated[str | None, typer.Option(help="JSON, or @file.")] = None,
+    window: Annotated[str | None, typer.Option(help="Spread over this long: 30m.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="team=payments; may be repeated.")] = None,
+    paused: Annotated[bool, typer.Option("--paused", help="Do not ring yet.")] = False,
+    file: Annotated[Path | None, typer.Option(help="The whole body as JSON; - reads standard input.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a job, from options or from a file."""
+    options = {"name": name, "target": {"http": {"url": url}} if url else target, "window": window}
+    schedule = {"cron": cron, "every": every, "at": at, "timezone": timezone}
+    body: dict[str, Any] = _read_json(str(file), "--file") if file else {}
+    body.update({field: value for field, value in options.items() if value is not None})
+    if any(value is not None for value in schedule.values()):
+        body["schedule"] = {field: value for field, value in schedule.items() if value is not None}
+    if payload is not None:
+        body["payload"] = _payload(payload)
+    if tag:
+        body["tags"] = dict(_tag(text) for text in tag)
+    if paused:
+        body["paused"] = True
+    if "schedule" not in body or "target" not in body:
+        raise typer.BadParameter("a job needs a schedule (--cron, --every or --at) and a --target or --url")
+    with connect() as client:
+        _print_job(client.create_job(body), as_json=as_json)
+
+
+@app.command()
+def pause(
+    job: JobArgument,
+    *,
+    note: Annotated[str | None, typer.Option(help="Why, for whoever finds it paused.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Silence a job at once, runs already under way to it included."""
+    with connect() as client:
+        _print_job(client.pause_job(find_job_id(client, job), note=note), as_json=as_json)
+
+
+@app.command()
+def resume(
+    job: JobArgument,
+    *,
+    missed: Annotated[str, typer.Option(help="skip or catch_up.")] = "skip",
+    as_json: AsJson = False,
+) -> None:
+    """Let a paused job go on."""
+    with connect() as client:
+        _print_job(client.resume_job(find_job_id(client, job), missed=missed), as_json=as_json)
+
+
+@app.command()
+def trigger(
+    job: JobArgument,
+    *,
+    payload: Annotated[str | None, typer.Option(help="JSON, or @file, instead of the job's own.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a job now, besides its schedule."""
+    with connect() as client:
+        body = {} if payload is None else {"payload": _payload(payload)}
+        run = client.trigger_job(find_job_id(client, job), body)
+    if as_json:
+        return print_json(run)
+    typer.echo(f"{run['id']} {run['state']}")
+    return None
+
+
+@app.command()
+def delete(job: JobArgument) -> None:
+    """Delete a job; its run records stay."""
+    with connect() as client:
+        job_id = find_job_id(client, job)
+        client.delete_job(job_id)
+    typer.echo(f"{job_id} deleted")
+
+
+def find_job(client: Client, job: str) -> Job:
+    """The job of this id or name.
+
+    Raises:
+        ClientError: there is none.
+    """
+    if job.startswith("job_"):
+        return client.get_job(job)
+    found = client.list_jobs(name=job, limit=1)["items"]
+    if not found:
+        raise ClientError(f"There is no job named {job!r}.")
+    return client.get_job(found[0]["id"])
+
+
+def find_job_id(client: Client, job: str) -> str:
+    """The id of the job of this id or name, asking the API only about names."""
+    return job if job.startswith("job_") else find_job(client, job)["id"]
+
+
+def _print_job(job: Job, *, as_json: bool) -> None:
+    if as_json:
+        return print_json(job)
+    shown: dict[str, object] = {**job, "schedule": describe_schedule(job["schedule"])}
+    upcoming = shown.pop("next_runs", None)
+    print_fields({**shown, "next_runs": "\n".join(upcoming) if isinstance(upcoming, list) else None})
+    return None
+
+
+def _payload(text: str) -> Any:
+    if text.startswith("@"):
+        return _read_json(text[1:], "--payload")
+    return _parse_json(text, "--payload")
+
+
+def _read_json(path: str, option: str) -> Any:
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"{path}: {error.strerror}", param_hint=option) from error
+    return _parse_json(text, option)
+
+
+def _parse_json(text: str, option: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"not JSON: {error}", param_hint=option) from error
+
+
+def _tag(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise typer.BadParameter(f"{text!r} is not name=value", param_hint="--tag")
+    return name, value

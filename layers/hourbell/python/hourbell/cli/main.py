@@ -1,0 +1,39 @@
+"""``hourbell``: the local cloud, jobs, runs, previews. Exit status: 0 fine, 1 failed, 2 wrong usage."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from hourbell.cli import cloud, invoke, jobs, runs
+from hourbell.cli.output import console
+from hourbell.cli.preview import preview
+from hourbell.client import ClientError
+from hourbell.local.errors import LocalCloudError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Hourbell, a job scheduler: one machine's own cloud, and the API of any.",
+)
+app.command()(cloud.up)
+app.command()(cloud.down)
+app.command()(cloud.status)
+app.command()(cloud.demo)
+app.command()(preview)
+app.command()(invoke.invoke)
+app.add_typer(jobs.app, name="jobs")
+app.add_typer(runs.app, name="runs")
+
+
+def main() -> None:
+    """Run one command; what went wrong for the user is one line, never a traceback."""
+    try:
+        app()
+    except (ClientError, LocalCloudError) as error:
+        console(stderr=True).print(f"hourbell: {error}", style="red", markup=False)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,85 @@
+"""How the command line speaks: tables for people, the API's own JSON with ``--json``, one line for a refusal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+# Piped output has no width to respect: a wide one keeps a row on one line, for grep.
+_PIPED_WIDTH = 240
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the API's JSON.")]
+
+STATE_STYLES: Mapping[str, str] = {
+    "active": "green",
+    "succeeded": "green",
+    "running": "cyan",
+    "queued": "blue",
+    "retrying": "yellow",
+    "paused": "yellow",
+    "skipped": "yellow",
+    "dead": "bold red",
+    "cancelled": "dim",
+    "completed": "dim",
+    "deleted": "dim",
+}
+
+
+def console(*, stderr: bool = False) -> Console:
+    """The terminal, or the pipe, that this command writes to."""
+    found = Console(stderr=stderr, highlight=False)
+    return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=_PIPED_WIDTH)
+
+
+def print_json(value: Any) -> None:
+    """A reply as it came, indented."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(columns: Iterable[str], rows: Iterable[Iterable[object]], *, empty: str) -> None:
+    """Rows under headings; ``empty`` where there are none."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(cell(value) for value in row))
+    console().print(table if table.row_count else f"[dim]{escape(empty)}[/dim]")
+
+
+def print_fields(fields: Mapping[str, object]) -> None:
+    """One thing, a field a line."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in fields.items():
+        table.add_row(name, cell(value))
+    console().print(table)
+
+
+def cell(value: object) -> str:
+    """A value as a table shows it: states in colour, structures as JSON, nothing as a dash."""
+    if value is None or value in ("", {}, []):
+        return "[dim]-[/dim]"
+    if isinstance(value, str):
+        style = STATE_STYLES.get(value)
+        return f"[{style}]{value}[/{style}]" if style else escape(value)
+    if isinstance(value, dict | list):
+        return escape(json.dumps(value, ensure_ascii=False))
+    return escape(str(value))
+
+
+def describe_schedule(schedule: Mapping[str, Any]) -> str:
+    """A schedule in a few words: ``0 2 * * * (Asia/Kolkata)``, ``every PT30S``, ``at 2027-03-14T07:00:00.000Z``."""
+    zone = schedule.get("timezone")
+    suffix = f" ({zone})" if zone and zone != "UTC" else ""
+    if "cron" in schedule:
+        return f"{schedule['cron']}{suffix}"
+    if "every" in schedule:
+        return f"every {schedule['every']}"
+    return f"at {schedule.get('at')}{suffix}"

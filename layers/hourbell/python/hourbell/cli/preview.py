@@ -1,0 +1,62 @@
+"""``hourbell preview``: when a schedule would ring, computed here, without any server."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from hourbell.cli.output import AsJson, print_json, print_table
+from hourbell.domain.errors import HourbellError
+from hourbell.domain.instants import parse_instant
+from hourbell.domain.preview import preview as preview_schedule
+from hourbell.domain.schedule import parse_schedule
+
+# H in a cron expression hashes the job's id, and there is no job yet: this one stands for it.
+_NO_JOB = UUID(int=0)
+
+
+def preview(
+    *,
+    cron: Annotated[str | None, typer.Option(help="Five fields, or six with seconds first.")] = None,
+    every: Annotated[str | None, typer.Option(help="An interval: 30s, 5m, PT2H.")] = None,
+    at: Annotated[str | None, typer.Option(help="One time.")] = None,
+    timezone: Annotated[str | None, typer.Option(help="An IANA zone: Asia/Kolkata.")] = None,
+    gap: Annotated[str | None, typer.Option(help="A local time that does not exist: run or skip.")] = None,
+    repeat: Annotated[str | None, typer.Option(help="A local time that occurs twice: once or twice.")] = None,
+    anchor: Annotated[str | None, typer.Option(help="Where --every counts from.")] = None,
+    after: Annotated[str | None, typer.Option(help="Only occurrences after this instant; default: now.")] = None,
+    count: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show when a schedule rings next. Needs no server and no account."""
+    options = {
+        "cron": cron,
+        "every": every,
+        "at": at,
+        "timezone": timezone,
+        "gap": gap,
+        "repeat": repeat,
+        "anchor": anchor,
+    }
+    schedule = {name: value for name, value in options.items() if value is not None}
+    if not {"cron", "every", "at"} & schedule.keys():
+        raise typer.BadParameter("give one of --cron, --every and --at")
+    try:
+        occurrences = _occurrences(schedule, after, count)
+    except HourbellError as error:
+        typer.echo(" ".join(str(error).split()), err=True)
+        raise typer.Exit(1) from error
+    if as_json:
+        return print_json({"occurrences": occurrences})
+    rows = ((each["local"], each["scheduled_for"], each["note"]) for each in occurrences)
+    print_table(("LOCAL", "UTC", "NOTE"), rows, empty="It never rings again.")
+    return None
+
+
+def _occurrences(schedule: dict[str, str], after: str | None, count: int) -> list[Any]:
+    start = parse_instant(after, field="after") if after else datetime.now(UTC)
+    parsed = parse_schedule(schedule, now=start)
+    return list(preview_schedule(parsed, job_id=_NO_JOB, after=start, count=count))

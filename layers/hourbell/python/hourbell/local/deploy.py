@@ -1,0 +1,145 @@
+"""The real deployment: layers built for this machine, then ``cdk deploy`` of stage ``local`` onto the emulator."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hourbell.local.emulator import Emulator
+from hourbell.local.errors import LocalCloudError
+from hourbell.local.progress import Progress
+from hourbell.local.project import Project, StateDirectory
+
+STAGE = "local"
+
+# How much of a failed command's output is worth a look.
+_TAIL_LINES = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """One deployment of the stacks.
+
+    Args:
+        database: libpq connection string with ``{role}`` in place of the database role.
+    """
+
+    project: Project
+    state: StateDirectory
+    database: str
+
+    def build_layers(self, progress: Progress) -> None:
+        """Build what changed of the two Lambda layers."""
+        python = self.project.venv_bin / "python"
+        run(
+            [python, "-m", "cdk.build_layers", "--target", STAGE],
+            cwd=self.project.root,
+            environ=self._environ(),
+            progress=progress,
+        )
+
+    def inputs(self) -> str:
+        """A fingerprint of everything the stacks are made of. Two equal ones deploy the same."""
+        digest = hashlib.sha256(self.database.encode())
+        for path in sorted(self._input_files()):
+            digest.update(f"{path.relative_to(self.project.root)}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        return digest.hexdigest()
+
+    def deploy(self, emulator: Emulator, progress: Progress) -> dict[str, str]:
+        """Deploy all stacks and return their outputs, by name.
+
+        The synthesised stacks are kept and used again while their inputs are the same.
+        """
+        inputs = self.inputs()
+        stamp, assembly = self.state.path / "cdk.out.inputs", self.state.assembly
+        outputs = self.state.path / "outputs.json"
+        fresh = stamp.exists() and stamp.read_text() == inputs and (assembly / "manifest.json").exists()
+        if not fresh:
+            stamp.unlink(missing_ok=True)
+            shutil.rmtree(assembly, ignore_errors=True)
+        self._cdk(["deploy", "--all", *self._app(fresh=fresh), "--outputs-file", outputs, *_DEPLOY], emulator, progress)
+        stamp.write_text(inputs)
+        return read_outputs(outputs)
+
+    def bootstrap(self, emulator: Emulator, progress: Progress) -> None:
+        """Prepare the emulator's account for CDK deployments, as a real one is."""
+        self._cdk(["bootstrap", emulator.environment], emulator, progress)
+
+    def _app(self, *, fresh: bool) -> list[str | Path]:
+        if fresh:
+            return ["--app", self.state.assembly]
+        context = ["--context", f"stage={STAGE}", "--context", f"database={self.database}"]
+        return ["--app", f"{self.project.venv_bin / 'python'} -m cdk.app", "--output", self.state.assembly, *context]
+
+    def _cdk(self, arguments: Iterable[str | Path], emulator: Emulator, progress: Progress) -> None:
+        node = self.project.venv_bin / "node"
+        environ = {**self._environ(), **emulator.environ()}
+        command = [node, self.project.cdk_cli, *arguments, "--ci", "--no-notices", "--no-color"]
+        run(command, cwd=self.project.root, environ=environ, progress=progress)
+
+    def _environ(self) -> dict[str, str]:
+        path = f"{self.project.venv_bin}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        return {
+            **_without_aws(os.environ),
+            "PATH": path,
+            "CDK_DISABLE_CLI_TELEMETRY": "true",
+            "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
+            "NO_COLOR": "1",
+        }
+
+    def _input_files(self) -> Iterator[Path]:
+        root = self.project.root
+        yield from (path for path in (root / "cdk.json",) if path.exists())
+        yield from (path for path in (root / "cdk").rglob("*.py"))
+        yield from (path for path in (root / "functions").rglob("*.py"))
+        yield from (self.project.tools / "build" / "layers" / STAGE).glob("*.stamp")
+
+
+_DEPLOY = ("--require-approval", "never", "--progress", "events", "--concurrency", "4")
+
+
+def run(command: Iterable[str | Path], *, cwd: Path, environ: Mapping[str, str], progress: Progress) -> None:
+    """Run a program to its end, each line of output being a sign of life.
+
+    Raises:
+        LocalCloudError: it failed; the message has the end of what it said.
+    """
+    arguments = [str(part) for part in command]
+    said: list[str] = []
+    with subprocess.Popen(
+        arguments,
+        cwd=cwd,
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None  # noqa: S101 - it was asked for above
+        for line in process.stdout:
+            said.append(line.rstrip())
+            if said[-1]:
+                progress.detail(said[-1])
+    if process.returncode != 0:
+        name = " ".join(Path(part).name for part in arguments[:4])
+        tail = "\n".join(said[-_TAIL_LINES:])
+        raise LocalCloudError(f"`{name} …` failed with status {process.returncode}:\n{tail}")
+
+
+def read_outputs(path: Path) -> dict[str, str]:
+    """The outputs of all stacks in one."""
+    stacks: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    return {name: value for outputs in stacks.values() for name, value in outputs.items()}
+
+
+def _without_aws(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment less whatever would point an AWS client at somebody's real account."""
+    return {name: value for name, value in environ.items() if not name.startswith(("AWS_", "CDK_"))}
