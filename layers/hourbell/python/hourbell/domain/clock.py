@@ -1,0 +1,344 @@
+"""From wall times to instants: the clock rules.
+
+A zone is a row of stretches during which its offset from UTC stands still; inside one, wall times and instants are the
+same thing shifted. All rules therefore speak about the edges:
+
+    start                                                   end
+      │◀─ repeated ─▶│                                        │      offset: ours, `before`: the previous one's
+      └──────────────┴────────────────────────────────────────┘
+
+- The clock went forward at `start` (offset > before): the wall times in between do not exist. A fixed time among them
+  fires once, at `start` (gap "run"), or not at all ("skip"). Three hours or more are a correction of the calendar:
+  nothing fires. Interval-like schedules invent nothing.
+- The clock went back at `start` (offset < before): the first `before - offset` seconds were on the clock already. A
+  fixed time among them has fired then (repeat "once"), or fires again ("twice"). Interval-like schedules run in both.
+
+Instants are whole seconds since 1970 in UTC; they are compared in no other form, since Python ignores `fold` when it
+compares two times of one zone (PEP 495). Zone data comes from the pinned tzdata package, whatever the machine has.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from hourbell.domain.errors import FieldError, HourbellError, shown
+from hourbell.domain.instants import EPOCH
+from hourbell.domain.limits import CALENDAR_GAP_SECONDS, MAX_INSTANT, ZONE_MAX_LENGTH
+from hourbell.domain.wall_times import DAY, WallTimes
+
+LAST_SECOND = int((MAX_INSTANT - EPOCH) / timedelta(seconds=1))
+_YEAR = 366 * DAY
+# Zones change at most once in six days (a test walks all of them); each change is found by looking every three.
+_STEP = 3 * DAY
+_TZDATA = import_module("tzdata")
+_ZONES = Path(*_TZDATA.__path__)
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,3}")
+_OFFSET_ONLY = re.compile(r"(?:Etc/)?(?:GMT|UTC)[+-].*|EST|MST|HST|[+-].*")
+SELF_CHECK_ZONES = ("Asia/Singapore", "America/Vancouver", "Europe/Dublin", "Australia/Lord_Howe", "UTC")
+
+
+class ZoneDataError(HourbellError):
+    """The pinned zone data cannot be read."""
+
+
+# --- Zones ---
+
+
+@lru_cache(maxsize=1)
+def zone_names() -> frozenset[str]:
+    """Every accepted name, aliases included."""
+    names = frozenset((_ZONES / "zones").read_text(encoding="ascii").split())
+    return frozenset(name for name in names if name != "Factory" and not _OFFSET_ONLY.fullmatch(name))
+
+
+def zone_data_version() -> str:
+    """The IANA release, like "2026f": when it changes, stored next times are worked out again."""
+    return str(_TZDATA.IANA_VERSION)
+
+
+def check_zone_data() -> None:
+    """For start-up: fail the deployment, not the jobs, when the zone data is missing."""
+    for name in SELF_CHECK_ZONES:
+        try:
+            zone(name)
+        except (FieldError, OSError, ValueError) as error:
+            raise ZoneDataError(f"zone data for {name} cannot be read: {error}") from error
+
+
+def zone(name: object) -> Zone:
+    """The zone of an IANA name, as spelled; raises `FieldError("timezone", …)`."""
+    if not isinstance(name, str):
+        raise FieldError("timezone", 'must be the name of a zone as text, like "Europe/Paris"')
+    if len(name) > ZONE_MAX_LENGTH:
+        raise FieldError("timezone", f"longer than {ZONE_MAX_LENGTH} characters")
+    if _OFFSET_ONLY.fullmatch(name):
+        raise FieldError("timezone", f"{shown(name)} is an offset, not a zone: name a place, like America/New_York")
+    if not _NAME.fullmatch(name) or name not in zone_names():
+        raise FieldError("timezone", f"{shown(name)} is not a zone of the IANA data {zone_data_version()}")
+    return _load(name)
+
+
+@lru_cache(maxsize=1_024)
+def _load(name: str) -> Zone:
+    with (_ZONES / "zoneinfo" / name).open("rb") as file:
+        return Zone(ZoneInfo.from_file(file, key=name))
+
+
+class Stretch(NamedTuple):
+    """From `start` to before `end` the offset stands still; `before` and `after` are the neighbours' offsets."""
+
+    start: int
+    end: int
+    offset: int
+    before: int
+    after: int
+
+
+class _Known(NamedTuple):
+    """The changes inside [start, end); what lies within a day of its edges is known, but not answered for."""
+
+    start: int
+    end: int
+    changes: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+
+class Zone:
+    """A zone as stretches, worked out from zoneinfo as far as anyone has asked, and kept."""
+
+    __slots__ = ("_known", "info", "name")
+
+    def __init__(self, info: ZoneInfo) -> None:
+        self.info = info
+        self.name = info.key
+        self._known = _Known(0, 0, (), (0,))
+
+    def stretch(self, second: int) -> Stretch:
+        """The stretch that holds this instant."""
+        known = self._known
+        if not known.start + DAY <= second < known.end - DAY:
+            known = self._known = self._look(second)
+        changes, offsets = known.changes, known.offsets
+        i = bisect_right(changes, second)
+        offset = offsets[i]
+        start, before = (changes[i - 1], offsets[i - 1]) if i else (known.start + DAY, offset)
+        end, after = (changes[i], offsets[i + 1]) if i < len(changes) else (known.end - DAY, offset)
+        return Stretch(start, end, offset, before, after)
+
+    def local(self, second: int) -> datetime:
+        """The aware local time of an instant."""
+        return (EPOCH + timedelta(seconds=second)).astimezone(self.info)
+
+    def spans_of_day(self, day: int) -> Iterator[tuple[int, int]]:
+        """The instants [start, end) at which the local date is this day (days since 1970), in order."""
+        second = day * DAY - DAY
+        while second < (day + 2) * DAY:
+            stretch = self.stretch(second)
+            start = max(stretch.start, day * DAY - stretch.offset)
+            end = min(stretch.end, (day + 1) * DAY - stretch.offset)
+            if start < end:
+                yield start, end
+            second = stretch.end
+
+    def _look(self, second: int) -> _Known:
+        """Grow what is known by at least its own length, so that walking far stays linear."""
+        known = self._known
+        if known.start == known.end:
+            start, end = second - _YEAR, second + 2 * _YEAR
+        else:
+            reach = known.end - known.start
+            start = known.start if second >= known.start + DAY else min(second - _YEAR, known.start - reach)
+            end = known.end if second < known.end - DAY else max(second + _YEAR, known.end + reach)
+        start, end = max(start, -_YEAR), min(end, LAST_SECOND + _YEAR)
+        changes: list[int] = []
+        offsets = [self._offset(start)]
+        for probe in range(start + _STEP, end + _STEP, _STEP):
+            offset = self._offset(probe)
+            if offset != offsets[-1]:
+                changes.append(self._change(probe - _STEP, probe, offset))
+                offsets.append(offset)
+        return _Known(start, end, tuple(changes), tuple(offsets))
+
+    def _change(self, low: int, high: int, offset: int) -> int:
+        """The first instant in (low, high] with this offset."""
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._offset(middle) == offset:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _offset(self, second: int) -> int:
+        offset = self.local(second).utcoffset()
+        return 0 if offset is None else offset.days * DAY + offset.seconds
+
+
+# --- Recurring wall times in a zone ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZonedTimes:
+    """The instants of recurring wall times in a zone, under the rules at the top."""
+
+    times: WallTimes
+    zone: Zone
+    interval_like: bool
+    gap_runs: bool
+    repeat_twice: bool
+    excluded: frozenset[int] = frozenset()  # local dates, as days since 1970
+
+    def next_from(self, second: int) -> tuple[int, str | None] | None:
+        """The first instant at or after `second`, and a note when a clock change concerns it."""
+        while second <= LAST_SECOND:
+            stretch = self.zone.stretch(second)
+            if second == stretch.start and (moved := self._moved(stretch)) is not None:
+                if (found := (stretch.start + stretch.offset) // DAY) not in self.excluded:
+                    return second, f"shifted by the clock change from {_clock(moved)}"
+                second = self._day_end(stretch, found)
+                continue
+            low = max(second, self._first_pass_end(stretch)) + stretch.offset
+            wall = self.times.next_from(low)
+            if wall is None:
+                return None
+            found = wall - stretch.offset
+            if found >= stretch.end:
+                second = self._leap(stretch, low, wall)
+            elif self.excluded and wall // DAY in self.excluded:
+                second = self._day_end(stretch, wall // DAY)
+            elif found > LAST_SECOND:
+                return None
+            else:
+                return found, self._note(stretch, found)
+        return None
+
+    def last_until(self, second: int) -> tuple[int, str | None] | None:
+        """The last instant at or before `second`."""
+        second = min(second, LAST_SECOND)
+        while second >= 0:
+            stretch = self.zone.stretch(second)
+            high = second + stretch.offset
+            wall = self.times.last_until(high)
+            if wall is not None and wall - stretch.offset >= self._first_pass_end(stretch):
+                found = wall - stretch.offset
+                if found < 0:
+                    return None
+                if wall // DAY not in self.excluded:
+                    return found, self._note(stretch, found)
+                second = max(wall // DAY * DAY - stretch.offset, self._first_pass_end(stretch)) - 1
+                continue
+            if (moved := self._moved(stretch)) is not None and self._allowed(stretch.start, stretch):
+                return stretch.start, f"shifted by the clock change from {_clock(moved)}"
+            at_the_edge = second - stretch.start < DAY  # the stretch before may hold times after `high`
+            second = stretch.start - 1
+            if wall is None and not at_the_edge:
+                return None
+            if wall is not None and not at_the_edge:
+                second = min(second, wall - stretch.offset + 2 * DAY)
+        return None
+
+    def count(self, start: int, end: int) -> int:
+        """How many instants lie in [start, end); the work grows with months and clock changes, not with the answer."""
+        start, end = max(start, 0), min(end, LAST_SECOND + 1)
+        total = self._count(start, end)
+        for day in self.excluded:
+            for low, high in self.zone.spans_of_day(day):
+                total -= self._count(max(low, start), min(high, end))
+        return total
+
+    def dropped(self, start: int, end: int) -> Iterator[int]:
+        """Wall times that the clock changes in [start, end] leave out: the first of each gap."""
+        second = start
+        while second < end:
+            stretch = self.zone.stretch(second)
+            second = stretch.end
+            following = self.zone.stretch(second)
+            if second <= end and self._moved(following) is None:
+                wall = self.times.next_from(following.start + following.before)
+                if wall is not None and wall < following.start + following.offset:
+                    yield wall
+
+    def _count(self, start: int, end: int) -> int:
+        total, second = 0, start
+        while second < end:
+            stretch = self.zone.stretch(second)
+            low = max(second, self._first_pass_end(stretch)) + stretch.offset
+            high = min(end, stretch.end) + stretch.offset
+            if low < high:
+                total += self.times.count(low, high)
+            if second == stretch.start and self._moved(stretch) is not None:
+                total += self.times.next_from(stretch.start + stretch.offset) != stretch.start + stretch.offset
+            second = stretch.end
+        return total
+
+    def _moved(self, stretch: Stretch) -> int | None:
+        """The wall time that fires at the start of the stretch, because the gap before it swallowed it."""
+        length = stretch.offset - stretch.before
+        if not 0 < length < CALENDAR_GAP_SECONDS or self.interval_like or not self.gap_runs:
+            return None
+        wall = self.times.next_from(stretch.start + stretch.before)
+        return wall if wall is not None and wall < stretch.start + stretch.offset else None
+
+    def _first_pass_end(self, stretch: Stretch) -> int:
+        """Until here the stretch repeats wall times that have fired before."""
+        if stretch.before > stretch.offset and not self.interval_like and not self.repeat_twice:
+            return stretch.start + stretch.before - stretch.offset
+        return stretch.start
+
+    def _leap(self, stretch: Stretch, low: int, wall: int) -> int:
+        """Where to go on when the next wall time lies past this stretch: no stretch further than can matter."""
+        far = wall - 2 * DAY
+        at_the_edge = stretch.end + stretch.offset - low < DAY  # a change there may bring back times before `low`
+        return stretch.end if at_the_edge else max(stretch.end, far)
+
+    def _day_end(self, stretch: Stretch, day: int) -> int:
+        return min(stretch.end, (day + 1) * DAY - stretch.offset)
+
+    def _allowed(self, second: int, stretch: Stretch) -> bool:
+        return (second + stretch.offset) // DAY not in self.excluded
+
+    def _note(self, stretch: Stretch, second: int) -> str | None:
+        if stretch.after < stretch.offset and second >= stretch.end - (stretch.offset - stretch.after):
+            if self.interval_like or self.repeat_twice:
+                return "first pass of a time that comes twice"
+            return "this time comes twice; it runs in the first pass"
+        if stretch.before > stretch.offset and second < stretch.start + (stretch.before - stretch.offset):
+            return "second pass of a time that comes twice"
+        return None
+
+
+def _clock(wall: int) -> str:
+    text = (EPOCH + timedelta(seconds=wall)).strftime("%H:%M:%S")
+    return text.removesuffix(":00")
+
+
+def wall_text(wall: int) -> str:
+    """A wall time for people: "2026-03-08 02:30"."""
+    return (EPOCH + timedelta(seconds=wall)).strftime("%Y-%m-%d ") + _clock(wall)
+
+
+# --- One wall time ---
+
+
+def instants_of(wall: datetime, zone: Zone, *, gap_runs: bool, repeat_twice: bool) -> tuple[datetime, ...]:
+    """The UTC instants of one naive wall time: one; two for a repeated one with "twice"; none for one left out.
+
+    In a gap, "run" moves the clock on by the length of the gap, so 02:30 becomes 03:30 (the "compatible" rule of
+    Temporal and of RFC 5545), and a skipped day fires nothing.
+    """
+    first, second = (wall.replace(tzinfo=zone.info, fold=fold).utcoffset() or timedelta() for fold in (0, 1))
+    early, late = ((wall - offset).replace(tzinfo=UTC) for offset in (first, second))
+    if first > second:
+        return (early, late) if repeat_twice else (early,)
+    if first < second and (not gap_runs or second - first >= timedelta(seconds=CALENDAR_GAP_SECONDS)):
+        return ()
+    return (early,)
