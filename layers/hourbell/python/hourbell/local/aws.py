@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 from hourbell.local.emulator import ACCOUNT, REGION
 
 if TYPE_CHECKING:
+    from boto3 import Session
+    from botocore.config import Config
+    from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_lambda import LambdaClient
 
 FUNCTION_PREFIX = "hourbell-local-"
@@ -19,18 +22,24 @@ class InvocationError(Exception):
 
 def lambda_client(endpoint: str, *, timeout_seconds: float = 120) -> LambdaClient:
     """A client that invokes each function once: a repeated invocation would hide a failing one."""
+    return _session().client("lambda", endpoint_url=endpoint, config=_config(timeout_seconds))
+
+
+def cloudformation_client(endpoint: str) -> CloudFormationClient:
+    """A client of the stacks."""
+    return _session().client("cloudformation", endpoint_url=endpoint, config=_config(60))
+
+
+def _session() -> Session:
     import boto3
+
+    return boto3.Session(aws_access_key_id=ACCOUNT, aws_secret_access_key="local", region_name=REGION)  # noqa: S106
+
+
+def _config(timeout_seconds: float) -> Config:
     from botocore.config import Config
 
-    config = Config(read_timeout=timeout_seconds, retries={"max_attempts": 0}, proxies={}, max_pool_connections=20)
-    return boto3.client(
-        "lambda",
-        endpoint_url=endpoint,
-        region_name=REGION,
-        aws_access_key_id=ACCOUNT,
-        aws_secret_access_key="local",  # noqa: S106 - the emulator takes any
-        config=config,
-    )
+    return Config(read_timeout=timeout_seconds, retries={"max_attempts": 0}, proxies={}, max_pool_connections=20)
 
 
 def invoke(client: LambdaClient, function: str, event: Any) -> Any:

@@ -127,9 +127,10 @@ class _Ascent:
         """From nothing running to a cloud that answers."""
         with self._progress.step("PostgreSQL"):
             server = self._start_postgres()
+        deployment = self._deployment(server)
         with self._progress.step("AWS emulator"):
             machine = self._start_emulator()
-        deployment = self._deployment(server)
+            deployment.bootstrap(machine)
         with self._progress.step("Lambda layers"):
             deployment.build_layers(self._progress)
         self._deploy(deployment, machine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -11,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hourbell.local import aws
 from hourbell.local.emulator import Emulator
 from hourbell.local.errors import LocalCloudError
-from hourbell.local.progress import Progress
+from hourbell.local.progress import Progress, Silence
 from hourbell.local.project import Project, StateDirectory
 
 STAGE = "local"
@@ -68,9 +70,29 @@ class Deployment:
         stamp.write_text(inputs)
         return read_outputs(outputs)
 
-    def bootstrap(self, emulator: Emulator, progress: Progress) -> None:
-        """Prepare the emulator's account for CDK deployments, as a real one is."""
-        self._cdk(["bootstrap", emulator.environment], emulator, progress)
+    def bootstrap(self, emulator: Emulator) -> None:
+        """Prepare the emulator's account for CDK deployments with the very stack that ``cdk bootstrap`` makes.
+
+        The command itself takes seconds to make it; its template, kept, takes half a second.
+        """
+        client = aws.cloudformation_client(emulator.endpoint)
+        with contextlib.suppress(client.exceptions.AlreadyExistsException):
+            client.create_stack(
+                StackName="CDKToolkit", TemplateBody=self._bootstrap_template(), Capabilities=["CAPABILITY_NAMED_IAM"]
+            )
+        waiter = client.get_waiter("stack_create_complete")
+        waiter.wait(StackName="CDKToolkit", WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+
+    def _bootstrap_template(self) -> str:
+        version = hashlib.sha256((self.project.root / "package-lock.json").read_bytes()).hexdigest()[:12]
+        kept = self.project.tools / "build" / f"bootstrap-{version}.yaml"
+        if not kept.exists():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            # Outside the checkout, where no cdk.json makes the command synthesise the stacks first.
+            command = [self.project.venv_bin / "node", self.project.cdk_cli, "bootstrap", "--show-template"]
+            template = run(command, cwd=self.state.path, environ=self._environ(), progress=Silence())
+            _replace_text(kept, template)
+        return kept.read_text(encoding="utf-8")
 
     def _app(self, *, fresh: bool) -> list[str | Path]:
         if fresh:
@@ -79,9 +101,15 @@ class Deployment:
         return ["--app", f"{self.project.venv_bin / 'python'} -m cdk.app", "--output", self.state.assembly, *context]
 
     def _cdk(self, arguments: Iterable[str | Path], emulator: Emulator, progress: Progress) -> None:
-        node = self.project.venv_bin / "node"
         environ = {**self._environ(), **emulator.environ()}
-        command = [node, self.project.cdk_cli, *arguments, "--ci", "--no-notices", "--no-color"]
+        command = [
+            self.project.venv_bin / "node",
+            self.project.cdk_cli,
+            *arguments,
+            "--ci",
+            "--no-notices",
+            "--no-color",
+        ]
         run(command, cwd=self.project.root, environ=environ, progress=progress)
 
     def _environ(self) -> dict[str, str]:
@@ -105,8 +133,8 @@ class Deployment:
 _DEPLOY = ("--require-approval", "never", "--progress", "events", "--concurrency", "4")
 
 
-def run(command: Iterable[str | Path], *, cwd: Path, environ: Mapping[str, str], progress: Progress) -> None:
-    """Run a program to its end, each line of output being a sign of life.
+def run(command: Iterable[str | Path], *, cwd: Path, environ: Mapping[str, str], progress: Progress) -> str:
+    """Run a program to its end, each line of output being a sign of life; returns what it said.
 
     Raises:
         LocalCloudError: it failed; the message has the end of what it said.
@@ -123,15 +151,13 @@ def run(command: Iterable[str | Path], *, cwd: Path, environ: Mapping[str, str],
         text=True,
         errors="replace",
     ) as process:
-        assert process.stdout is not None  # noqa: S101 - it was asked for above
-        for line in process.stdout:
-            said.append(line.rstrip())
-            if said[-1]:
-                progress.detail(said[-1])
+        for line in process.stdout or ():
+            said.append(line)
+            progress.detail(line.rstrip())
     if process.returncode != 0:
         name = " ".join(Path(part).name for part in arguments[:4])
-        tail = "\n".join(said[-_TAIL_LINES:])
-        raise LocalCloudError(f"`{name} …` failed with status {process.returncode}:\n{tail}")
+        raise LocalCloudError(f"`{name} …` failed with status {process.returncode}:\n{''.join(said[-_TAIL_LINES:])}")
+    return "".join(said)
 
 
 def read_outputs(path: Path) -> dict[str, str]:
@@ -143,3 +169,10 @@ def read_outputs(path: Path) -> dict[str, str]:
 def _without_aws(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment less whatever would point an AWS client at somebody's real account."""
     return {name: value for name, value in environ.items() if not name.startswith(("AWS_", "CDK_"))}
+
+
+def _replace_text(path: Path, text: str) -> None:
+    """Write a file in one step: nobody reads half of it, and two writers do not mix."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)

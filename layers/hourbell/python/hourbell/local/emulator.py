@@ -159,7 +159,6 @@ def _environ(port: int, scratch: Path, mark: str) -> dict[str, str]:
         "DOCKER_HOST": "unix:///nonexistent",
         "S3_DATA_DIR": str(scratch / "s3"),
         "STATE_DIR": str(scratch / "state"),
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
