@@ -122,7 +122,6 @@ select
     coalesce(leased.payload, judged.job_payload) as payload,
     leased.attempt,
     leased.lease_token,
-    leased.lease_expires_at,
     leased.progress,
     leased.fire_at,
     leased.started_at

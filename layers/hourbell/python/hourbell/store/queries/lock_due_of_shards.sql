@@ -2,7 +2,7 @@
 -- LATERAL reads each shard's index range in order: nothing is sorted, and the cost does not grow with what is not due.
 with claimed as materialized (
     select oldest.*
-    from generate_series(%(first_shard)s::smallint, %(last_shard)s::smallint) as shard (id)
+    from generate_series(%(first_shard)s::integer, %(last_shard)s::integer) as shard (id)
     cross join lateral (
         select due.job_id, due.tenant_id, due.scheduled_for
         from due

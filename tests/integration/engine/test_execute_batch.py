@@ -1,0 +1,314 @@
+"""The worker on a real database: each run is executed by one worker at a time, and only its own outcome counts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from hourbell.domain.outcome import AttemptOutcome, AttemptResult
+from hourbell.lanes.deliveries import Delivery
+from hourbell.lanes.messages import LaneMessage
+from hourbell.services.execute_batch import BatchReport, Executor, execute_batch
+from hourbell.store import executions
+from hourbell.store.connection import Database
+from hourbell.store.executions import LeasedRun
+from tests.seeds import RecordingLanes, Seeder
+
+PAST = datetime(2026, 5, 9, 12, 0, tzinfo=UTC)  # due by any clock: the database's decides here
+
+OK = AttemptResult(outcome=AttemptOutcome.SUCCEEDED, status_code=200, duration_ms=3)
+UNAVAILABLE = AttemptResult(outcome=AttemptOutcome.FAILED, retryable=True, status_code=503, error="HTTP 503")
+BAD_REQUEST = AttemptResult(outcome=AttemptOutcome.FAILED, retryable=False, status_code=400, error="HTTP 400")
+
+
+@dataclass
+class Target:
+    """A target in memory: counts its calls, answers as told, and may wait until it is let go."""
+
+    answer: AttemptResult = OK
+    calls: list[LeasedRun] = field(default_factory=list)
+    gate: asyncio.Event | None = None
+    entered: asyncio.Event | None = None
+
+    async def execute(self, run: LeasedRun) -> AttemptResult:
+        self.calls.append(run)
+        if self.entered is not None:
+            self.entered.set()
+        if self.gate is not None:
+            await self.gate.wait()
+        return self.answer
+
+
+@dataclass
+class Bench:
+    conninfo: str
+    lanes: RecordingLanes
+    target: Target = field(default_factory=Target)
+    databases: list[Database] = field(default_factory=list)
+
+    def executor(self, **kwargs: Any) -> Executor:
+        database = Database(self.conninfo)
+        self.databases.append(database)
+        return Executor(
+            database=database, lanes=self.lanes, execute=self.target.execute, clock=lambda: datetime.now(UTC), **kwargs
+        )
+
+    def work(self, *messages: LaneMessage) -> BatchReport:
+        return asyncio.run(self.closing(execute_batch(self.executor(), deliveries(*messages))))
+
+    async def closing(self, work: Any) -> Any:
+        try:
+            return await work
+        finally:
+            for database in self.databases:
+                await database.close_async()
+
+
+def deliveries(*messages: LaneMessage) -> list[Delivery]:
+    return [Delivery(message_id=f"m{index}", message=message) for index, message in enumerate(messages)]
+
+
+@pytest.fixture
+def bench(conninfo: str, lanes: RecordingLanes) -> Iterator[Bench]:
+    return Bench(conninfo, lanes)
+
+
+def run_row(seed: Seeder, columns: str) -> tuple[Any, ...]:
+    (row,) = seed.rows(f"select {columns} from run")
+    return row
+
+
+def test_a_due_run_is_executed_and_recorded_with_its_attempt(bench: Bench, seed: Seeder):
+    message = seed.run(seed.job(payload='{"n": 1}'), PAST)
+
+    report = bench.work(message)
+
+    assert report.failed == set()
+    assert [run.payload for run in bench.target.calls] == ['{"n": 1}']
+    assert run_row(seed, "state, attempt, lease_token, wake_at") == ("succeeded", 1, None, None)
+    assert seed.rows("select number, outcome, status_code, finished_at is not null from attempt") == [
+        (1, "succeeded", 200, True)
+    ]
+
+
+def test_a_duplicate_delivery_executes_once(bench: Bench, seed: Seeder):
+    message = seed.run(seed.job(), PAST)
+    bench.work(message, message)
+    bench.work(message)
+    assert len(bench.target.calls) == 1
+
+
+def test_two_workers_racing_for_one_message_execute_it_once(bench: Bench, seed: Seeder):
+    message = seed.run(seed.job(), PAST)
+
+    async def race() -> None:
+        await asyncio.gather(*(execute_batch(bench.executor(), deliveries(message)) for _ in range(4)))
+
+    asyncio.run(bench.closing(race()))
+    assert len(bench.target.calls) == 1
+    assert run_row(seed, "attempt") == (1,)
+
+
+def test_an_outcome_with_an_old_token_is_refused(bench: Bench, seed: Seeder):
+    """The worker was frozen past its lease, somebody else took over: what it writes changes nothing."""
+    message = seed.run(seed.job(), PAST)
+
+    async def scenario() -> BatchReport:
+        bench.target.gate, bench.target.entered = asyncio.Event(), asyncio.Event()
+        slow = asyncio.create_task(execute_batch(bench.executor(), deliveries(message)))
+        await bench.target.entered.wait()
+        seed.rows("update run set lease_token = gen_random_uuid() returning 1")
+        bench.target.gate.set()
+        return await slow
+
+    report = asyncio.run(bench.closing(scenario()))
+
+    assert run_row(seed, "state, attempt") == ("running", 1)
+    assert report.attempts == []
+    assert seed.rows("select outcome from attempt") == [(None,)]
+
+
+def test_a_lost_lease_cancels_the_attempt(bench: Bench, seed: Seeder):
+    message = seed.run(seed.job(), PAST)
+
+    async def scenario() -> BatchReport:
+        bench.target.gate, bench.target.entered = asyncio.Event(), asyncio.Event()
+        executor = bench.executor(heartbeat=timedelta(milliseconds=20))
+        work = asyncio.create_task(execute_batch(executor, deliveries(message)))
+        await bench.target.entered.wait()
+        seed.rows("update run set lease_token = gen_random_uuid() returning 1")
+        return await asyncio.wait_for(work, 5)
+
+    report = asyncio.run(bench.closing(scenario()))
+    assert report.attempts == []
+    assert run_row(seed, "state") == ("running",)
+
+
+def test_the_heartbeat_extends_the_lease_while_the_target_works(bench: Bench, seed: Seeder):
+    message = seed.run(seed.job(), PAST)
+
+    async def scenario() -> None:
+        bench.target.gate, bench.target.entered = asyncio.Event(), asyncio.Event()
+        executor = bench.executor(heartbeat=timedelta(milliseconds=10))
+        work = asyncio.create_task(execute_batch(executor, deliveries(message)))
+        await bench.target.entered.wait()
+        first = run_row(seed, "lease_expires_at")
+        async with asyncio.timeout(5):
+            while run_row(seed, "lease_expires_at") == first:
+                await asyncio.sleep(0)
+        bench.target.gate.set()
+        await work
+
+    asyncio.run(bench.closing(scenario()))
+    assert run_row(seed, "state") == ("succeeded",)
+
+
+def test_a_failed_attempt_is_sent_again_with_the_same_run(bench: Bench, seed: Seeder):
+    bench.target.answer = UNAVAILABLE
+    message = seed.run(seed.job(), datetime.now(UTC) - timedelta(seconds=1))
+
+    bench.work(message)
+
+    state, attempt, next_attempt_at, wake_at = run_row(seed, "state, attempt, next_attempt_at, wake_at")
+    assert (state, attempt) == ("retrying", 1)
+    (sent,) = bench.lanes.sent
+    assert (sent.job_id, sent.scheduled_for, sent.ready_at) == (message.job_id, message.scheduled_for, next_attempt_at)
+    assert wake_at == next_attempt_at + timedelta(seconds=30)
+
+
+def test_a_far_retry_waits_for_the_reaper_and_sends_nothing(bench: Bench, seed: Seeder):
+    bench.target.answer = AttemptResult(
+        outcome=AttemptOutcome.FAILED, retryable=True, status_code=503, retry_after=timedelta(hours=2)
+    )
+    bench.work(seed.run(seed.job(), datetime.now(UTC) - timedelta(seconds=1)))
+
+    assert bench.lanes.sent == []
+    next_attempt_at, wake_at = run_row(seed, "next_attempt_at, wake_at")
+    assert wake_at == next_attempt_at - timedelta(seconds=90)
+
+
+def test_the_attempt_limit_makes_a_run_dead(bench: Bench, seed: Seeder):
+    bench.target.answer = UNAVAILABLE
+    bench.work(seed.run(seed.job(), datetime.now(UTC) - timedelta(seconds=1), attempt=2))
+    assert run_row(seed, "state, reason, attempt, error") == ("dead", "attempts_exhausted", 3, "HTTP 503")
+    assert bench.lanes.sent == []
+
+
+def test_an_answer_that_no_retry_can_cure_makes_a_run_dead_at_once(bench: Bench, seed: Seeder):
+    bench.target.answer = BAD_REQUEST
+    bench.work(seed.run(seed.job(), PAST))
+    assert run_row(seed, "state, attempt") == ("dead", 1)
+
+
+def test_a_paused_job_is_silent_also_when_its_run_was_in_the_lane(bench: Bench, seed: Seeder):
+    bench.work(seed.run(seed.job(state="paused"), PAST))
+    assert bench.target.calls == []
+    assert run_row(seed, "state, reason") == ("skipped", "paused")
+
+
+def test_a_paused_job_can_still_be_triggered(bench: Bench, seed: Seeder):
+    bench.work(seed.run(seed.job(state="paused"), PAST, origin="trigger", payload='{"now": true}'))
+    assert [run.payload for run in bench.target.calls] == ['{"now": true}']
+
+
+def test_a_deleted_jobs_run_is_cancelled(bench: Bench, seed: Seeder):
+    bench.work(seed.run(seed.job(state="deleted"), PAST))
+    assert bench.target.calls == []
+    assert run_row(seed, "state, reason") == ("cancelled", "deleted")
+
+
+def test_a_run_of_the_old_schedule_is_cancelled(bench: Bench, seed: Seeder):
+    """Edited on Friday night to weekdays only; Saturday's message was already on its way."""
+    saturday = datetime(2026, 5, 9, 7, 0, tzinfo=UTC)
+    job_id = seed.job({"cron": "0 7 * * 1-5", "timezone": "UTC"}, schedule_version=2)
+    bench.work(seed.run(job_id, saturday))
+    assert bench.target.calls == []
+    assert run_row(seed, "state, reason") == ("cancelled", "rescheduled")
+
+
+def test_a_run_the_edited_schedule_still_has_is_executed(bench: Bench, seed: Seeder):
+    job_id = seed.job({"cron": "0 12 * * 6", "timezone": "UTC"}, schedule_version=2)
+    bench.work(seed.run(job_id, PAST))
+    assert run_row(seed, "state") == ("succeeded",)
+
+
+def test_the_edit_of_a_payload_is_in_the_very_next_delivery(bench: Bench, seed: Seeder):
+    job_id = seed.job(payload='{"v": 1}')
+    message = seed.run(job_id, PAST)
+    seed.rows("""update job set payload = '{"v": 2}' returning 1""")
+    bench.work(message)
+    assert bench.target.calls[0].payload == '{"v": 2}'
+
+
+def test_a_message_is_held_until_its_moment(bench: Bench, seed: Seeder):
+    soon = datetime.now(UTC) + timedelta(milliseconds=150)
+    bench.work(seed.run(seed.job(), soon))
+    (started_at,) = run_row(seed, "started_at")
+    assert started_at >= soon
+
+
+def test_a_duplicate_of_the_first_delivery_does_not_bring_the_retry_forward(bench: Bench, seed: Seeder):
+    later = datetime.now(UTC) + timedelta(minutes=5)
+    message = seed.run(seed.job(), PAST, state="retrying", attempt=1, next_attempt_at=later)
+    early = LaneMessage(
+        job_id=message.job_id,
+        scheduled_for=PAST,
+        tenant_id=message.tenant_id,
+        lane=message.lane,
+        ready_at=PAST,
+    )
+    report = bench.work(early)
+    assert bench.target.calls == []
+    assert report.failed == set()
+
+
+def test_a_run_of_a_paused_target_waits_without_an_attempt(bench: Bench, seed: Seeder):
+    seed.rows("update target set state = 'paused' returning 1")
+    bench.work(seed.run(seed.job(), PAST))
+    state, attempt, later = run_row(seed, "state, attempt, wake_at > now() + interval '50 s'")
+    assert (state, attempt, later) == ("queued", 0, True)
+
+
+def test_an_outcome_that_could_not_be_recorded_brings_the_message_back(bench: Bench, seed: Seeder, conninfo: str):
+    message = seed.run(seed.job(), PAST)
+
+    async def drop_the_table(run: LeasedRun) -> AttemptResult:
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            connection.execute("alter table attempt rename to lost")
+        return OK
+
+    executor = Executor(
+        database=Database(conninfo), lanes=bench.lanes, execute=drop_the_table, clock=lambda: datetime.now(UTC)
+    )
+    bench.databases.append(executor.database)
+    report = asyncio.run(bench.closing(execute_batch(executor, deliveries(message))))
+
+    assert report.failed == {"m0"}
+    assert run_row(seed, "state") == ("running",)
+
+
+@pytest.mark.parametrize("sqlstate", ["25006", "57P01", "08006", "40P01", "40001"])
+def test_a_failover_under_a_completion_repeats_the_whole_transaction(
+    bench: Bench, seed: Seeder, sqlstate: str, monkeypatch: pytest.MonkeyPatch
+):
+    """The pooled connection points at a reader, or is gone: the outcome still lands, and no attempt is counted twice."""
+    message = seed.run(seed.job(), PAST)
+    real, failures = executions.complete_runs, [sqlstate]
+
+    async def flaky(connection: Any, *args: Any, **kwargs: Any) -> Any:
+        if failures:
+            raise psycopg.errors.lookup(failures.pop())("injected")
+        return await real(connection, *args, **kwargs)
+
+    monkeypatch.setattr(executions, "complete_runs", flaky)
+    report = bench.work(message)
+
+    assert report.failed == set()
+    assert run_row(seed, "state, attempt") == ("succeeded", 1)
+    assert len(bench.target.calls) == 1
