@@ -1,4 +1,4 @@
-"""Promises that the database keeps: what a broken one means, by the constraint's name. Translated here and nowhere else."""
+"""Promises that the database keeps: what a broken one means, by the constraint's name. Translated here alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEANINGS = {
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise ``ConflictError`` for the constraints that a caller can run into; others are bugs and stay what they are."""
+    """Raise ``ConflictError`` for the constraints that a caller can run into; others are bugs, and stay as they are."""
     try:
         yield
     except IntegrityError as error:

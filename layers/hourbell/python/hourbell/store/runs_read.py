@@ -73,9 +73,7 @@ class TriggeredRun:
     now: datetime
 
 
-def fetch_run(
-    connection: Connection, tenant_id: UUID, run_id: UUID, *, scheduled_for: datetime
-) -> StoredRun | None:
+def fetch_run(connection: Connection, tenant_id: UUID, run_id: UUID, *, scheduled_for: datetime) -> StoredRun | None:
     """The tenant's run; ``scheduled_for`` comes out of the id and names the partition."""
     row = connection.execute(
         query("fetch_run"), {"tenant_id": tenant_id, "run_id": run_id, "scheduled_for": scheduled_for}

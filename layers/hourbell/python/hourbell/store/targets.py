@@ -1,4 +1,4 @@
-"""Targets. A job's target is held with a key-share lock while the job is written, so that none is deleted from under it."""
+"""Targets. A job's target is held with a key-share lock while the job is written, so that it cannot be deleted."""
 
 from __future__ import annotations
 
@@ -122,20 +122,18 @@ def update_target(
         )
 
 
-def set_target_state(
-    connection: Connection, tenant_id: UUID, target_id: UUID, *, state: str, now: datetime
-) -> None:
+def set_target_state(connection: Connection, tenant_id: UUID, target_id: UUID, *, state: str, now: datetime) -> None:
     """Move a locked target to another state."""
     connection.execute(
-        query("set_target_state"), {"tenant_id": tenant_id, "target_id": target_id, "state": state, "now": now}
+        query("set_target_state"),
+        {"tenant_id": tenant_id, "target_id": target_id, "state": state, "now": now},
     )
 
 
 def is_target_used(connection: Connection, target_id: UUID) -> bool:
     """Whether anything may still be delivered to a locked target."""
     row = connection.execute(query("is_target_used"), {"target_id": target_id}).fetchone()
-    assert row is not None
-    return bool(row[0])
+    return row is not None and bool(row[0])
 
 
 def _one(connection: Connection, statement: str, tenant_id: UUID, target_id: UUID) -> StoredTarget | None:

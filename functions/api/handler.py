@@ -1,0 +1,33 @@
+"""The HTTP API. Event: API Gateway HTTP API, payload format 2.0."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from hourbell.api.app import Application
+from hourbell.api.calls import Api
+from hourbell.api.cursors import Cursors
+from hourbell.environment import make_database, make_lanes, stage_key
+from hourbell.observability import configure_logging
+from hourbell.services.jobs import Scheduler
+from hourbell.settings import ApiSettings
+
+
+@cache
+def application() -> Application:
+    configure_logging()
+    settings = ApiSettings.from_env()
+    scheduler = Scheduler(
+        database=make_database(settings),
+        lanes=make_lanes(settings),
+        horizon=timedelta(seconds=settings.horizon_seconds),
+        cell=settings.cell,
+    )
+    cursors = Cursors(lambda: stage_key(settings.signing_secret))
+    return Application(Api(scheduler=scheduler, cursors=cursors, private_targets=settings.private_targets))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return application().handle(event, context, now=datetime.now(UTC))

@@ -1,0 +1,111 @@
+"""The API as a Lambda sees it: an API Gateway event (payload format 2.0) in, a reply out, never an exception.
+
+Powertools' resolver routes. Its validation stays off: it would cost 90 ms of every cold start, reads JSON as loosely as
+``json.loads``, and answers in a shape of its own. Bodies are read by ``strict_json`` and checked by ``models`` instead.
+
+An unknown key reaches this far too. HTTP APIs answer 403 when an authorizer says no, and the contract says 401, so the
+authorizer lets such a request through *without* a tenant, and everything but the open operations stops here for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from aws_lambda_powertools.event_handler.api_gateway import APIGatewayHttpResolver, Response
+
+from hourbell.api import jobs, meta, runs, targets
+from hourbell.api.calls import Api, Call, Reply, read_query
+from hourbell.api.operations import Operation
+from hourbell.api.problems import (
+    CONTENT_TYPE,
+    AuthenticationError,
+    Problem,
+    ScopeError,
+    not_found,
+    problem_of,
+)
+from hourbell.services.authenticate import Principal
+
+OPERATIONS = (*jobs.OPERATIONS, *targets.OPERATIONS, *runs.OPERATIONS, *meta.OPERATIONS)
+ADMIN = "admin"
+
+Event = Mapping[str, Any]
+
+
+class Application:
+    """All operations behind one resolver."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._resolver = APIGatewayHttpResolver()
+        for operation in OPERATIONS:
+            rule = operation.path.replace("{", "<").replace("}", ">")
+            self._resolver.route(rule, method=operation.method)(self._bound(operation))
+        self._resolver.not_found(self._not_found)
+
+    def handle(self, event: Event, context: Any, *, now: datetime) -> dict[str, Any]:
+        """Answer one event."""
+        try:
+            self._resolver.context["now"] = now
+            return self._resolver.resolve(event, context)
+        except Exception as error:  # noqa: BLE001 - the last resort; logged in problem_of
+            return _proxy_reply(_problem_reply(problem_of(error)))
+
+    def _bound(self, operation: Operation) -> Callable[..., Response[str]]:
+        def answer(**path: str) -> Response[str]:
+            try:
+                reply = self._answer(operation, path)
+            except Exception as error:  # noqa: BLE001 - every error becomes a problem; unforeseen ones are logged there
+                reply = _problem_reply(problem_of(error))
+            return _response(reply)
+
+        return answer
+
+    def _answer(self, operation: Operation, path: Mapping[str, str]) -> Reply:
+        event: Event = self._resolver.current_event.raw_event
+        caller = _caller(event)
+        if operation.scope is not None:
+            if caller is None:
+                raise AuthenticationError("no valid key")
+            if caller.scopes.isdisjoint((operation.scope, ADMIN)):
+                raise ScopeError(operation.scope)
+        return operation.handle(
+            Call(
+                api=self._api,
+                caller=caller,
+                now=self._resolver.context["now"],
+                path=path,
+                query=read_query(event.get("rawQueryString") or ""),
+                headers={name.lower(): value for name, value in (event.get("headers") or {}).items()},
+                raw_body=event.get("body") or "",
+                is_base64=bool(event.get("isBase64Encoded")),
+            )
+        )
+
+    def _not_found(self, _error: Exception) -> Response[str]:
+        if _caller(self._resolver.current_event.raw_event) is None:
+            return _response(_problem_reply(problem_of(AuthenticationError("no valid key"))))
+        return _response(_problem_reply(not_found("route")))
+
+
+def _caller(event: Event) -> Principal | None:
+    """Who the authorizer says is calling; None where there was none, or where it found no valid key."""
+    context = ((event.get("requestContext") or {}).get("authorizer") or {}).get("lambda") or {}
+    return Principal.from_context(context)
+
+
+def _problem_reply(problem: Problem) -> Reply:
+    return Reply(status=problem.status, body=problem.body(), content_type=CONTENT_TYPE, headers=dict(problem.headers))
+
+
+def _response(reply: Reply) -> Response[str]:
+    return Response(
+        status_code=reply.status, content_type=reply.content_type, body=reply.body, headers=dict(reply.headers)
+    )
+
+
+def _proxy_reply(reply: Reply) -> dict[str, Any]:
+    headers = {**reply.headers, "Content-Type": reply.content_type}
+    return {"statusCode": reply.status, "headers": headers, "body": reply.body, "isBase64Encoded": False}

@@ -1,0 +1,202 @@
+"""One request, as the operations see it, and their replies."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+from hourbell.api import strict_json
+from hourbell.api.cursors import Cursors, Listing
+from hourbell.api.problems import AuthenticationError, TooLargeError
+from hourbell.api.strict_json import bad, is_clean_text
+from hourbell.domain.ids import IdError, Prefix, decode
+from hourbell.services.authenticate import Principal
+from hourbell.services.errors import NotFoundError
+from hourbell.services.jobs import Scheduler
+
+MAX_BODY_BYTES = 1_048_576
+MAX_QUERY_FIELDS = 50
+DEFAULT_LIMIT, MAX_LIMIT = 50, 200
+# Lambda answers at most 6 MB; a page of large payloads ends early instead, and goes on behind its cursor.
+MAX_PAGE_BYTES = 4_194_304
+
+T = TypeVar("T")
+
+Scope = Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "admin"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """What all operations work with."""
+
+    scheduler: Scheduler
+    cursors: Cursors
+    private_targets: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A reply; ``body`` is the text as it goes out."""
+
+    status: int = 200
+    body: str = ""
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request. ``path``: its variables; ``query``: checked text by name; ``raw_body``: as the gateway gave it."""
+
+    api: Api
+    caller: Principal | None
+    now: datetime
+    path: Mapping[str, str]
+    query: Mapping[str, Sequence[str]]
+    headers: Mapping[str, str]
+    raw_body: str
+    is_base64: bool
+
+    @property
+    def tenant_id(self) -> UUID:
+        """The caller's tenant; every operation but the open ones has one."""
+        if self.caller is None:
+            raise AuthenticationError("no caller")
+        return self.caller.tenant_id
+
+    def path_id(self, prefix: Prefix, kind: str) -> UUID:
+        """The id in the path; one that cannot be is one that is not there."""
+        try:
+            return decode(prefix, self.path["id"])
+        except IdError:
+            raise NotFoundError(kind) from None
+
+    def expected(self) -> frozenset[int] | None:
+        """The versions that ``If-Match`` accepts; None: any, as long as there is one."""
+        header = self.headers.get("if-match")
+        if header is None or header.strip() == "*":
+            return None
+        tags = (tag.strip() for tag in header.split(","))
+        return frozenset(int(tag[1:-1]) for tag in tags if _is_version_tag(tag))
+
+    def body_text(self) -> str:
+        """The body as text, decoded strictly.
+
+        Raises:
+            FieldErrors: missing, or no UTF-8. TooLargeError.
+        """
+        text = self.raw_body
+        if self.is_base64:
+            try:
+                text = base64.b64decode(text, validate=True).decode()
+            except (binascii.Error, UnicodeDecodeError):
+                raise bad("body", "is not UTF-8") from None
+        if len(text) > MAX_BODY_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BODY_BYTES:
+            raise TooLargeError(f"the body has more than {MAX_BODY_BYTES} bytes")
+        if not text.strip():
+            raise bad("body", "is required: a JSON object")
+        return text
+
+    def json_object(self, *, optional: bool = False) -> tuple[str, dict[str, Any]]:
+        """The body's text and value. ``optional``: a missing body is an empty object."""
+        if optional and not self.raw_body:
+            return "{}", {}
+        text = self.body_text()
+        value = strict_json.parse(text)
+        if not isinstance(value, dict):
+            raise bad("body", "must be a JSON object")
+        return text, value
+
+    # --- query ---
+
+    def only_query(self, *known: str) -> None:
+        """Refuse query parameters that the operation does not know."""
+        for name in self.query:
+            if name not in known:
+                raise bad(name, "is not a known query parameter")
+
+    def one(self, name: str) -> str | None:
+        """A query parameter that may be given once."""
+        values = self.query.get(name, ())
+        if len(values) > 1:
+            raise bad(name, "is given more than once")
+        return values[0] if values else None
+
+    def choice(self, name: str, choices: Sequence[str]) -> str | None:
+        """A query parameter with these values only."""
+        value = self.one(name)
+        if value is not None and value not in choices:
+            raise bad(name, f"must be one of {', '.join(choices)}")
+        return value
+
+    def number(self, name: str, default: int, *, maximum: int) -> int:
+        """A whole number from 1."""
+        text = self.one(name)
+        if text is None:
+            return default
+        value = int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0
+        if not 1 <= value <= maximum:
+            raise bad(name, f"must be a whole number from 1 to {maximum}")
+        return value
+
+    def limit(self) -> int:
+        """``?limit=``."""
+        return self.number("limit", DEFAULT_LIMIT, maximum=MAX_LIMIT)
+
+    def position(self, listing: Listing) -> list[int | str] | None:
+        """Where ``?cursor=`` says to go on; None at the beginning."""
+        text = self.one("cursor")
+        return None if text is None else self.api.cursors.read(listing, text, now=self.now)
+
+    def page(
+        self,
+        listing: Listing,
+        items: Sequence[T],
+        *,
+        limit: int,
+        encode: Callable[[T], str],
+        position: Callable[[T], Sequence[int | str]],
+    ) -> Reply:
+        """The page of up to ``limit`` items; ``items`` holds one more when there is a next page."""
+        texts: list[str] = []
+        size = 0
+        for item in items[:limit]:
+            text = encode(item)
+            size += len(text)
+            if texts and size > MAX_PAGE_BYTES:
+                break
+            texts.append(text)
+        cursor = "null"
+        if len(texts) < len(items):
+            cursor = strict_json.dump(self.api.cursors.issue(listing, position(items[len(texts) - 1]), now=self.now))
+        return Reply(body=f'{{"items":[{",".join(texts)}],"next_cursor":{cursor}}}')
+
+
+def read_query(raw: str) -> dict[str, list[str]]:
+    """The query string as checked text by name.
+
+    Raises:
+        FieldErrors: too many parameters, not UTF-8, U+0000.
+    """
+    try:
+        pairs = parse_qsl(raw, keep_blank_values=True, errors="strict", max_num_fields=MAX_QUERY_FIELDS)
+    except UnicodeDecodeError:
+        raise bad("query", "is not UTF-8") from None
+    except ValueError:
+        raise bad("query", f"has more than {MAX_QUERY_FIELDS} parameters") from None
+    query: dict[str, list[str]] = {}
+    for name, value in pairs:
+        if not is_clean_text(name) or not is_clean_text(value):
+            raise bad(name, "holds U+0000 or a lone surrogate")
+        query.setdefault(name, []).append(value)
+    return query
+
+
+def _is_version_tag(tag: str) -> bool:
+    return len(tag) >= 3 and tag[0] == tag[-1] == '"' and tag[1:-1].isascii() and tag[1:-1].isdigit() and len(tag) < 14

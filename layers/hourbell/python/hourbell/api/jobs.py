@@ -1,0 +1,380 @@
+"""The operations of jobs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from hourbell.api import strict_json
+from hourbell.api.calls import Call, Reply
+from hourbell.api.cursors import Listing
+from hourbell.api.models import (
+    JobIn,
+    PauseIn,
+    PreviewIn,
+    ResumeIn,
+    TriggerIn,
+    check_payload,
+    job_definition,
+    validated,
+)
+from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
+from hourbell.api.runs import run_page
+from hourbell.api.strict_json import bad
+from hourbell.api.views import encode_json, etag, job_json, job_mapping, occurrences_json, run_json
+from hourbell.domain.ids import decode
+from hourbell.domain.instants import parse_instant
+from hourbell.domain.limits import PREVIEW_MAX
+from hourbell.domain.preview import preview
+from hourbell.domain.run_state import JobState
+from hourbell.domain.schedule import parse_schedule, schedule_from_json
+from hourbell.services import jobs, runs
+from hourbell.services.jobs import Job, JobDefinition, Missed
+from hourbell.store.jobs import JobFilter, StoredJob
+
+_SHOWN_STATES = tuple(state.value for state in JobState if state is not JobState.DELETED)
+
+
+def create_job(call: Call) -> Reply:
+    """Everything is checked here: a job that was accepted can fire."""
+    text, value = call.json_object()
+    definition = job_definition(
+        validated(JobIn, value),
+        value,
+        strict_json.compact(strict_json.members(text).get("payload", "null")),
+        private_targets=call.api.private_targets,
+        now=call.now,
+    )
+    return _reply(jobs.create_job(call.api.scheduler, call.tenant_id, definition, now=call.now), status=201)
+
+
+def list_jobs(call: Call) -> Reply:
+    """Newest first."""
+    call.only_query("state", "tag", "name", "q", "target", *PAGE_NAMES)
+    filters: dict[str, Any] = {
+        "state": call.choice("state", _SHOWN_STATES),
+        "tag": sorted(call.query.get("tag", ())),
+        "name": call.one("name"),
+        "q": call.one("q"),
+        "target": call.one("target"),
+    }
+    listing = Listing(name="jobs", tenant_id=call.tenant_id, filters=filters)
+    position, limit = call.position(listing), call.limit()
+    found = jobs.list_jobs(
+        call.api.scheduler,
+        call.tenant_id,
+        _filter(filters),
+        before_id=None if position is None else UUID(hex=str(position[0])),
+        limit=limit + 1,
+        now=call.now,
+    )
+    return call.page(listing, found, limit=limit, encode=job_json, position=lambda job: [job.stored.job_id.hex])
+
+
+def get_job(call: Call) -> Reply:
+    """A deleted job is gone."""
+    return _reply(jobs.get_job(call.api.scheduler, call.tenant_id, _job_id(call), now=call.now))
+
+
+def edit_job(call: Call) -> Reply:
+    """Merges (RFC 7396) the body into the job, and checks the whole as if it were created."""
+    text, _ = call.json_object()
+
+    def revise(stored: StoredJob) -> JobDefinition:
+        return _revised(call, stored, text)
+
+    return _reply(
+        jobs.edit_job(call.api.scheduler, call.tenant_id, _job_id(call), revise, expected=call.expected(), now=call.now)
+    )
+
+
+def delete_job(call: Call) -> Reply:
+    """Its runs stay on record."""
+    jobs.delete_job(call.api.scheduler, call.tenant_id, _job_id(call), expected=call.expected(), now=call.now)
+    return Reply(status=204)
+
+
+def pause_job(call: Call) -> Reply:
+    """Takes effect at once, also for runs that wait in a lane."""
+    model = validated(PauseIn, call.json_object(optional=True)[1])
+    return _reply(
+        jobs.pause_job(
+            call.api.scheduler,
+            call.tenant_id,
+            _job_id(call),
+            note=model.note,
+            expected=call.expected(),
+            now=call.now,
+        )
+    )
+
+
+def resume_job(call: Call) -> Reply:
+    """Goes on after now, or catches up with the pause."""
+    model = validated(ResumeIn, call.json_object(optional=True)[1])
+    return _reply(
+        jobs.resume_job(
+            call.api.scheduler,
+            call.tenant_id,
+            _job_id(call),
+            missed=Missed(model.missed),
+            expected=call.expected(),
+            now=call.now,
+        )
+    )
+
+
+def trigger_job(call: Call) -> Reply:
+    """Also for a paused job; the schedule takes no notice."""
+    text, value = call.json_object(optional=True)
+    validated(TriggerIn, value)
+    payload = strict_json.members(text).get("payload")
+    run = runs.trigger_job(
+        call.api.scheduler.database,
+        call.api.scheduler.lanes,
+        call.tenant_id,
+        _job_id(call),
+        payload=None if payload is None else check_payload(strict_json.compact(payload)),
+        now=call.now,
+    )
+    return Reply(status=202, body=run_json(run))
+
+
+def list_upcoming(call: Call) -> Reply:
+    """By the schedule alone, paused or not."""
+    call.only_query("count")
+    count = call.number("count", 10, maximum=PREVIEW_MAX)
+    found = jobs.list_upcoming(call.api.scheduler, call.tenant_id, _job_id(call), count=count, now=call.now)
+    return Reply(body=occurrences_json(found))
+
+
+def list_job_runs(call: Call) -> Reply:
+    """Latest occurrence first."""
+    call.only_query(*PAGE_NAMES)
+    job_id = _job_id(call)
+    listing = Listing(name="job-runs", tenant_id=call.tenant_id, filters={"job": job_id.hex})
+    return run_page(
+        call,
+        listing,
+        lambda before, limit: runs.list_job_runs(
+            call.api.scheduler.database, call.tenant_id, job_id, before=before, limit=limit
+        ),
+    )
+
+
+def preview_schedule(call: Call) -> Reply:
+    """What a schedule would do, before there is a job."""
+    value = call.json_object()[1]
+    model = validated(PreviewIn, value)
+    after = call.now if model.after is None else parse_instant(model.after, field="after")
+    schedule = parse_schedule(value["schedule"], now=min(after, call.now))
+    return Reply(body=occurrences_json(preview(schedule, job_id=None, after=after, count=model.count)))
+
+
+def _reply(job: Job, *, status: int = 200) -> Reply:
+    return Reply(status=status, body=job_json(job), headers={"ETag": etag(job.stored.version)})
+
+
+def _job_id(call: Call) -> UUID:
+    return call.path_id("job", "job")
+
+
+def _filter(filters: dict[str, Any]) -> JobFilter:
+    target = filters["target"]
+    by_id = target is not None and target.startswith("tgt_")
+    pattern = filters["q"]
+    if pattern is not None:
+        for special in "\\%_":
+            pattern = pattern.replace(special, "\\" + special)
+        pattern = f"%{pattern}%"
+    return JobFilter(
+        state=filters["state"],
+        name=filters["name"],
+        pattern=pattern,
+        tags=_tags(filters["tag"]),
+        target_id=decode("tgt", target, field="target") if by_id else None,
+        target_name=None if by_id else target,
+    )
+
+
+def _tags(pairs: list[str]) -> str | None:
+    tags: dict[str, str] = {}
+    for pair in pairs:
+        name, colon, value = pair.partition(":")
+        if not colon:
+            raise bad("tag", "must be name:value")
+        if tags.setdefault(name, value) != value:
+            raise bad("tag", "asks for two values of one tag")
+    return json.dumps(tags) if tags else None
+
+
+def _revised(call: Call, stored: StoredJob, patch_text: str) -> JobDefinition:
+    present = encode_json({**job_mapping(stored), "paused": stored.state == JobState.PAUSED})
+    merged_text = strict_json.merge(present, patch_text)
+    merged = strict_json.parse(merged_text)
+    before = strict_json.parse(present)
+    same_schedule = merged.get("schedule") == before["schedule"]
+    same_target = merged.get("target") == before["target"]
+    return job_definition(
+        validated(JobIn, merged),
+        merged,
+        strict_json.members(merged_text).get("payload", "null"),
+        private_targets=call.api.private_targets,
+        now=call.now,
+        # What the edit leaves alone is not judged again: a one-off's time may be past by now.
+        schedule=schedule_from_json(stored.schedule) if same_schedule else None,
+        target_id=stored.target_id if same_target else None,
+    )
+
+
+_TARGET = Query(name="target", description="name or id of a target")
+
+OPERATIONS = (
+    Operation(
+        method="POST",
+        path="/v1/jobs",
+        name="createJob",
+        summary="Create a job",
+        handle=create_job,
+        scope="jobs:write",
+        status=201,
+        body=JobIn,
+        reply="Job",
+        conditional=True,
+        errors=(409,),
+    ),
+    Operation(
+        method="GET",
+        path="/v1/jobs",
+        name="listJobs",
+        summary="List jobs, newest first",
+        handle=list_jobs,
+        scope="jobs:read",
+        reply="list of Job",
+        query=(
+            Query(name="state", description="", schema={"type": "string", "enum": list(_SHOWN_STATES)}),
+            Query(
+                name="tag",
+                description="`name:value`; several must all match",
+                schema={"type": "array", "items": {"type": "string"}},
+                explode=True,
+            ),
+            Query(name="name", description="exactly this name"),
+            Query(name="q", description="part of the name, in any case"),
+            _TARGET,
+            *PAGE,
+        ),
+    ),
+    Operation(
+        method="GET",
+        path="/v1/jobs/{id}",
+        name="getJob",
+        summary="One job",
+        handle=get_job,
+        scope="jobs:read",
+        reply="Job",
+        conditional=True,
+        errors=(404,),
+    ),
+    Operation(
+        method="PATCH",
+        path="/v1/jobs/{id}",
+        name="editJob",
+        summary="Edit a job: a JSON merge patch (RFC 7396) of the shape that creates it",
+        handle=edit_job,
+        scope="jobs:write",
+        body=JobIn,
+        reply="Job",
+        conditional=True,
+        errors=(404, 409, 412),
+    ),
+    Operation(
+        method="DELETE",
+        path="/v1/jobs/{id}",
+        name="deleteJob",
+        summary="Delete a job; its runs stay on record",
+        handle=delete_job,
+        scope="jobs:write",
+        status=204,
+        conditional=True,
+        errors=(404, 412),
+    ),
+    Operation(
+        method="POST",
+        path="/v1/jobs/{id}/pause",
+        name="pauseJob",
+        summary="Pause a job, at once",
+        handle=pause_job,
+        scope="jobs:write",
+        body=PauseIn,
+        body_optional=True,
+        reply="Job",
+        conditional=True,
+        errors=(404, 409, 412),
+    ),
+    Operation(
+        method="POST",
+        path="/v1/jobs/{id}/resume",
+        name="resumeJob",
+        summary="Resume a paused job",
+        handle=resume_job,
+        scope="jobs:write",
+        body=ResumeIn,
+        body_optional=True,
+        reply="Job",
+        conditional=True,
+        errors=(404, 409, 412),
+    ),
+    Operation(
+        method="POST",
+        path="/v1/jobs/{id}/trigger",
+        name="triggerJob",
+        summary="Run a job now, also a paused one",
+        handle=trigger_job,
+        scope="runs:write",
+        status=202,
+        body=TriggerIn,
+        body_optional=True,
+        reply="Run",
+        errors=(404,),
+    ),
+    Operation(
+        method="GET",
+        path="/v1/jobs/{id}/upcoming",
+        name="listUpcoming",
+        summary="The next occurrences of a job's schedule",
+        handle=list_upcoming,
+        scope="jobs:read",
+        reply="Preview",
+        query=(
+            Query(
+                name="count",
+                description="how many",
+                schema={"type": "integer", "minimum": 1, "maximum": PREVIEW_MAX, "default": 10},
+            ),
+        ),
+        errors=(404,),
+    ),
+    Operation(
+        method="GET",
+        path="/v1/jobs/{id}/runs",
+        name="listJobRuns",
+        summary="The runs of a job, latest occurrence first",
+        handle=list_job_runs,
+        scope="jobs:read",
+        reply="list of Run",
+        query=PAGE,
+        errors=(404,),
+    ),
+    Operation(
+        method="POST",
+        path="/v1/schedules/preview",
+        name="previewSchedule",
+        summary="The occurrences of a schedule, before there is a job",
+        handle=preview_schedule,
+        scope="jobs:read",
+        body=PreviewIn,
+        reply="Preview",
+    ),
+)

@@ -1,0 +1,377 @@
+"""What comes in: pydantic models for shape and type, the domain for meaning. Errors of both name the field.
+
+Strict throughout: no number for a text, no ``true`` for a 1, no field that is not known. ``defer_build`` keeps the
+schemas of models that a request does not touch out of the cold start.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
+from uuid import UUID
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    ValidationError,
+)
+
+from hourbell.api.strict_json import bad, dump
+from hourbell.domain.durations import duration_ms, format_duration, parse_duration
+from hourbell.domain.errors import FieldError, FieldErrors
+from hourbell.domain.limits import (
+    EXCLUDE_MAX_DATES,
+    MAX_ATTEMPTS_LIMIT,
+    MAX_RUNS_LIMIT,
+    NAME_MAX_LENGTH,
+    NOTE_MAX_LENGTH,
+    PAYLOAD_MAX_BYTES,
+    PREVIEW_MAX,
+    TAGS_MAX,
+    TIMEOUT_MAX_MS,
+    TIMEOUT_MIN_MS,
+    WINDOW_MAX_MS,
+)
+from hourbell.domain.retry import parse_retry_policy
+from hourbell.domain.schedule import Schedule, parse_schedule
+from hourbell.services.jobs import JobDefinition
+from hourbell.services.targets import TargetDefinition
+from hourbell.targets.url_guard import UrlError, check_url
+
+MAX_ERRORS = 50
+DEFAULT_TIMEOUT = "PT30S"
+MAX_HEADERS = 50
+MAX_HEADER_LENGTH = 4_096
+
+# RFC 9110: a field name is a token; a value is visible ASCII with blanks and tabs inside.
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}")
+_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?")
+# Set by Hourbell or by the connection: a target's own would be ignored, or would break the request apart.
+_RESERVED = frozenset(
+    {
+        "connection", "content-length", "content-type", "expect", "host", "http2-settings", "idempotency-key",
+        "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
+    }
+)  # fmt: skip
+_RESERVED_PREFIXES = ("hourbell-", "webhook-", "proxy-")
+_TAG_NAME = re.compile(r"[A-Za-z0-9_./@-]{1,64}")
+_SECRET_NAME = r"^[A-Za-z0-9/_+=.@:-]{1,512}$"  # noqa: S105 - the grammar of Secrets Manager names and ARNs
+
+M = TypeVar("M", bound="Model")
+
+
+def _printable(text: str) -> str:
+    if text != text.strip() or any(unicodedata.category(letter).startswith("C") for letter in text):
+        raise ValueError("may not hold control characters, nor begin or end with a blank")
+    return text
+
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=NAME_MAX_LENGTH), AfterValidator(_printable)]
+Note = Annotated[str, StringConstraints(max_length=NOTE_MAX_LENGTH)]
+Duration = Annotated[str, Field(examples=["PT30S", "5m", "1d"], description="ISO 8601, or 30s, 5m, 2h, 1d")]
+Instant = Annotated[str, Field(examples=["2027-03-14T07:00:00.000Z"], json_schema_extra={"format": "date-time"})]
+
+
+class Model(BaseModel):
+    """Strict, closed, built at first use."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True, hide_input_in_errors=True)
+
+
+class ScheduleIn(Model):
+    """When a job runs: exactly one of `cron`, `every`, `at`."""
+
+    cron: str | None = Field(None, examples=["0 2 * * *"], description="five fields, or six with seconds first")
+    every: Duration | None = None
+    anchor: Instant | None = Field(None, description="where `every` counts from; default: the creation")
+    at: str | None = Field(None, examples=["2027-05-29T09:00:00"], description="RFC 3339; the offset may be left out")
+    past: Literal["refuse", "run_now"] | None = Field(None, description="what to do with an `at` in the past")
+    timezone: str | None = Field(None, examples=["Europe/Paris"], description="IANA name")
+    gap: Literal["run", "skip"] | None = Field(None, description="a time that a clock change leaves out")
+    repeat: Literal["once", "twice"] | None = Field(None, description="a time that a clock change brings twice")
+    start_at: Instant | None = None
+    end_at: Instant | None = None
+    max_runs: int | None = Field(None, ge=1, le=MAX_RUNS_LIMIT)
+    exclude: list[str] | None = Field(None, max_length=EXCLUDE_MAX_DATES, description="dates, in the schedule's zone")
+
+
+class HttpIn(Model):
+    """An HTTP destination."""
+
+    url: str = Field(description="https; the host must resolve to public addresses only")
+    method: Literal["POST", "PUT", "PATCH", "GET", "DELETE"] = "POST"
+    headers: dict[str, str] = Field(default_factory=dict, max_length=MAX_HEADERS)
+    secret: str | None = Field(
+        None, pattern=_SECRET_NAME, description="Secrets Manager name of the key that signs the calls"
+    )
+
+
+class InlineTargetIn(Model):
+    """A destination spelled out in the job; equal ones share their limits."""
+
+    http: HttpIn
+
+
+class TargetIn(Model):
+    """A named destination."""
+
+    name: Name
+    http: HttpIn
+    rate_per_second: float | None = Field(None, gt=0, le=100_000, allow_inf_nan=False)
+    burst: int | None = Field(None, ge=1, le=1_000_000)
+    max_concurrency: int | None = Field(None, ge=1, le=100_000)
+
+
+class CatchUpIn(Model):
+    """What happens to occurrences missed in an outage, or in a pause that is resumed with `catch_up`."""
+
+    policy: Literal["run_once", "run_all", "skip"] = "run_once"
+    within: Duration | None = Field(None, description="how far back; default: without limit")
+
+
+class RetryIn(Model):
+    """How a failed run is attempted again."""
+
+    max_attempts: int | None = Field(None, ge=1, le=MAX_ATTEMPTS_LIMIT)
+    backoff: Literal["exponential", "fixed"] | None = None
+    initial: Duration | None = None
+    maximum: Duration | None = None
+    max_age: Duration | None = None
+
+
+def _target_kind(value: object) -> str:
+    return "~inline" if isinstance(value, dict | InlineTargetIn) else "~name"
+
+
+class JobIn(Model):
+    """A job to be created."""
+
+    name: Name | None = None
+    schedule: ScheduleIn
+    # Tags of a union begin with "~": they are no fields, and error paths leave them out.
+    target: Annotated[
+        Annotated[Name, Tag("~name")] | Annotated[InlineTargetIn, Tag("~inline")], Discriminator(_target_kind)
+    ]
+    payload: Any = Field(None, description="any JSON up to 256 KiB; kept and delivered as it is spelled")
+    window: Duration | None = None
+    catch_up: CatchUpIn | None = None
+    overlap: Literal["allow", "skip", "buffer_one", "cancel_running"] | None = None
+    retry: RetryIn | None = None
+    timeout: Duration | None = None
+    tags: dict[str, Annotated[str, StringConstraints(max_length=256)]] | None = Field(None, max_length=TAGS_MAX)
+    paused: bool = False
+
+
+class PauseIn(Model):
+    """Why."""
+
+    note: Note | None = None
+
+
+class ResumeIn(Model):
+    """What becomes of the occurrences of the pause."""
+
+    missed: Literal["skip", "catch_up"] = "skip"
+
+
+class TriggerIn(Model):
+    """A payload for this run only."""
+
+    payload: Any = None
+
+
+class PreviewIn(Model):
+    """A schedule to try out."""
+
+    schedule: ScheduleIn
+    after: Instant | None = Field(None, description="default: now")
+    count: int = Field(10, ge=1, le=PREVIEW_MAX)
+
+
+class EmptyIn(Model):
+    """No members."""
+
+
+def validated(model: type[M], value: object) -> M:
+    """The value as this model.
+
+    Raises:
+        FieldErrors: every bad field by its path.
+    """
+    if not isinstance(value, dict):
+        raise bad("body", "must be a JSON object")
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        raise FieldErrors(
+            FieldError(_path(item["loc"]), _detail(item["type"], item["msg"])) for item in found[:MAX_ERRORS]
+        ) from None
+
+
+def job_definition(
+    model: JobIn,
+    value: Mapping[str, Any],
+    payload: str,
+    *,
+    private_targets: bool,
+    now: datetime,
+    schedule: Schedule | None = None,
+    target_id: UUID | None = None,
+) -> JobDefinition:
+    """What the domain makes of a job; ``schedule`` and ``target_id`` are those of an edit that leaves them alone.
+
+    Raises:
+        FieldErrors: every bad field by its path.
+    """
+    check = _Collector()
+    definition = {
+        "schedule": schedule or check(lambda: parse_schedule(value["schedule"], now=now), None),
+        "target": target_id or check(lambda: _job_target(model, private_targets), ""),
+        "window_ms": check(lambda: _milliseconds(model.window, "window", 0, WINDOW_MAX_MS), 0),
+        "catch_up": check(lambda: _catch_up(model.catch_up), {}),
+        "retry": check(lambda: parse_retry_policy(value.get("retry")), None),
+        "timeout_ms": check(
+            lambda: _milliseconds(model.timeout or DEFAULT_TIMEOUT, "timeout", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS), 0
+        ),
+        "tags": check(lambda: _tags(model.tags or {}), {}),
+        "payload": check(lambda: check_payload(payload), ""),
+    }
+    check.raise_all()
+    return JobDefinition(name=model.name, overlap=model.overlap or "allow", paused=model.paused, **definition)
+
+
+def target_definition(model: TargetIn, *, private_targets: bool) -> TargetDefinition:
+    """What is stored of a named target.
+
+    Raises:
+        FieldErrors: every bad field by its path.
+    """
+    return TargetDefinition(
+        name=model.name,
+        kind="http",
+        config=_http_config(model.http, "http", private_targets),
+        rate_per_second=model.rate_per_second,
+        burst=model.burst,
+        max_concurrency=model.max_concurrency,
+    )
+
+
+def check_payload(text: str) -> str:
+    """The payload's text, unless it is too large; what counts is its compact form in UTF-8."""
+    size = len(text.encode())
+    if size > PAYLOAD_MAX_BYTES:
+        raise FieldError("payload", f"has {size} bytes as compact JSON; at most {PAYLOAD_MAX_BYTES} are taken")
+    return text
+
+
+class _Collector:
+    """Runs checks one after the other, and raises what all of them found together."""
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+
+    def __call__(self, check: Callable[[], Any], otherwise: Any) -> Any:
+        try:
+            return check()
+        except (FieldError, FieldErrors) as error:
+            self.errors.extend(error.errors)
+            return otherwise
+
+    def raise_all(self) -> None:
+        if self.errors:
+            raise FieldErrors(self.errors[:MAX_ERRORS])
+
+
+def _job_target(model: JobIn, private_targets: bool) -> str | TargetDefinition:
+    if isinstance(model.target, str):
+        return model.target
+    config = _http_config(model.target.http, "target.http", private_targets)
+    return TargetDefinition(name=None, kind="http", config=config)
+
+
+def _http_config(http: HttpIn, field: str, private_targets: bool) -> dict[str, Any]:
+    check = _Collector()
+    url = check(lambda: _url(http.url, f"{field}.url", private_targets), "")
+    check(lambda: _check_headers(http.headers, f"{field}.headers"), None)
+    check.raise_all()
+    return {"url": url, "method": http.method, "headers": dict(http.headers), "secret": http.secret}
+
+
+def _url(text: str, field: str, private_targets: bool) -> str:
+    try:
+        return str(check_url(text, private_allowed=private_targets))
+    except UrlError as error:
+        raise FieldError(field, str(error)) from None
+
+
+def _check_headers(headers: Mapping[str, str], field: str) -> None:
+    errors = []
+    seen: set[str] = set()
+    for name, value in headers.items():
+        flaw = _header_flaw(name, value, seen)
+        if flaw:
+            errors.append(FieldError(f"{field}.{name}", flaw))
+        seen.add(name.lower())
+    if errors:
+        raise FieldErrors(errors)
+
+
+def _header_flaw(name: str, value: str, seen: set[str]) -> str | None:
+    if not _TOKEN.fullmatch(name):
+        return "is not a header name"
+    lower = name.lower()
+    if lower in _RESERVED or lower.startswith(_RESERVED_PREFIXES):
+        return "is a reserved header"
+    if lower in seen:
+        return "is given twice"
+    if len(value) > MAX_HEADER_LENGTH or not _HEADER_VALUE.fullmatch(value):
+        return f"must be printable ASCII, at most {MAX_HEADER_LENGTH} characters, without blanks around it"
+    return None
+
+
+def _catch_up(model: CatchUpIn | None) -> dict[str, Any]:
+    model = model or CatchUpIn(within=None)
+    within = None if model.within is None else parse_duration(model.within, field="catch_up.within")
+    return {"policy": model.policy, "within": None if within is None else format_duration(within)}
+
+
+def _milliseconds(text: str | None, field: str, minimum_ms: int, maximum_ms: int) -> int:
+    if text is None:
+        return 0
+    return duration_ms(parse_duration(text, field=field, minimum_ms=minimum_ms, maximum_ms=maximum_ms))
+
+
+def _tags(tags: Mapping[str, str]) -> dict[str, str]:
+    errors = [
+        FieldError(f"tags.{name}", "a tag's name has 1 to 64 letters, digits, and _ . / @ -")
+        for name in tags
+        if not _TAG_NAME.fullmatch(name)
+    ]
+    if errors:
+        raise FieldErrors(errors)
+    return dict(tags)
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location if not str(part).startswith("~")) or "body"
+
+
+_DETAILS = {"extra_forbidden": "is not a known field", "missing": "is required"}
+
+
+def _detail(kind: str, message: str) -> str:
+    return _DETAILS.get(kind) or message.removeprefix("Value error, ")
+
+
+def mapping_text(members: Mapping[str, str]) -> str:
+    """A JSON object of members that are JSON texts already."""
+    return "{" + ",".join(f"{dump(name)}:{text}" for name, text in members.items()) + "}"

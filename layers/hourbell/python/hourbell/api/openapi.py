@@ -1,0 +1,158 @@
+"""The OpenAPI 3.1 document, made of the operations and the models; ``docs/openapi.json`` is a copy of it.
+
+python -m hourbell.api.openapi > docs/openapi.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from hourbell.api.app import OPERATIONS
+from hourbell.api.models import Model
+from hourbell.api.operations import Operation, Query
+from hourbell.api.problems import CONTENT_TYPE
+from hourbell.api.schemas import REPLIES
+
+_REF = "#/components/schemas/{model}"
+_LIST = "list of "
+VERSION = "1"
+_DESCRIPTION = (
+    "Times are RFC 3339 in UTC with milliseconds, durations ISO 8601. Errors are problem details (RFC 9457) that name "
+    "the field. A key goes into the Authorization header."
+)
+_REASONS = {
+    400: "Bad input",
+    401: "No valid API key",
+    403: "The key lacks the scope",
+    404: "No such thing, or another tenant's",
+    409: "Contradicts what is there",
+    412: "If-Match names another version",
+    413: "The body is too large",
+    503: "The database does not answer",
+}
+_MEANINGS = {200: "OK", 201: "Created", 202: "Accepted", 204: "Done"}
+
+
+def openapi_document() -> dict[str, Any]:
+    """The whole document."""
+    paths: dict[str, Any] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Hourbell", "version": VERSION, "description": _DESCRIPTION},
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(),
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "an API key: hb_…"}},
+        },
+    }
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "description": _description(operation),
+        "tags": [_tag(operation.path)],
+        "parameters": _parameters(operation),
+        "responses": _responses(operation),
+        "security": [] if operation.scope is None else [{"key": []}],
+    }
+    if operation.body is not None:
+        shown["requestBody"] = _request_body(operation, operation.body)
+    return shown
+
+
+def _description(operation: Operation) -> str:
+    scope = "Needs no key." if operation.scope is None else f"Scope: {operation.scope}."
+    return f"{operation.handle.__doc__} {scope}"
+
+
+def _tag(path: str) -> str:
+    return path.split("/")[2] if path.startswith("/v1/") else "documentation"
+
+
+def _request_body(operation: Operation, body: type[Model]) -> dict[str, Any]:
+    if operation.method != "PATCH":
+        content = {"application/json": {"schema": _ref(body.__name__)}}
+        return {"required": not operation.body_optional, "content": content}
+    schema = {
+        "type": "object",
+        "description": f"Any members of {body.__name__}; null takes one away, what is not named stays as it is.",
+    }
+    return {"required": True, "content": {"application/merge-patch+json": {"schema": schema}}}
+
+
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    if "{id}" in operation.path:
+        found.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string"}})
+    found.extend(_query(query) for query in operation.query)
+    if 412 in operation.errors:
+        description = "an ETag: the change is made only to this version"
+        found.append({"name": "If-Match", "in": "header", "schema": {"type": "string"}, "description": description})
+    return found
+
+
+def _query(query: Query) -> dict[str, Any]:
+    shown = {"name": query.name, "in": "query", "description": query.description, "schema": dict(query.schema)}
+    return {**shown, "style": "form", "explode": True} if query.explode else shown
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    success: dict[str, Any] = {"description": _MEANINGS[operation.status]}
+    if operation.reply is not None:
+        success["content"] = {operation.content_type: {"schema": _reply_schema(operation.reply)}}
+    if operation.conditional and operation.reply is not None:
+        success["headers"] = {"ETag": {"schema": {"type": "string"}}}
+    problem = {CONTENT_TYPE: {"schema": _ref("Problem")}}
+    failures = {str(status): {"description": _REASONS[status], "content": problem} for status in _failures(operation)}
+    return {str(operation.status): success, **failures}
+
+
+def _failures(operation: Operation) -> list[int]:
+    statuses = set(operation.errors)
+    if operation.scope is not None:
+        statuses |= {400, 401, 403, 503}
+    if operation.body is not None:
+        statuses |= {413}
+    return sorted(statuses)
+
+
+def _reply_schema(name: str) -> dict[str, Any]:
+    if name == "Any":
+        return {"type": "object"}
+    if name == "Text":
+        return {"type": "string"}
+    if not name.startswith(_LIST):
+        return _ref(name)
+    return {
+        "type": "object",
+        "required": ["items", "next_cursor"],
+        "properties": {
+            "items": {"type": "array", "items": _ref(name.removeprefix(_LIST))},
+            "next_cursor": {"type": ["string", "null"]},
+        },
+    }
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": _REF.format(model=name)}
+
+
+def _schemas() -> dict[str, Any]:
+    bodies = {operation.body for operation in OPERATIONS if operation.body is not None}
+    incoming = [(model, "validation") for model in sorted(bodies, key=lambda model: model.__name__)]
+    outgoing = [(model, "serialization") for model in REPLIES.values()]
+    _, document = models_json_schema([*incoming, *outgoing], ref_template=_REF)  # type: ignore[list-item]
+    schemas: dict[str, Any] = document["$defs"]
+    return dict(sorted(schemas.items()))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(openapi_document(), indent=2, ensure_ascii=False) + "\n")

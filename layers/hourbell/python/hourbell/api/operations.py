@@ -1,0 +1,57 @@
+"""An operation of the API: what is routed, guarded and documented all comes from this one description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hourbell.api.calls import DEFAULT_LIMIT, MAX_LIMIT, Call, Reply, Scope
+from hourbell.api.models import Model
+
+Method = Literal["GET", "POST", "PATCH", "DELETE"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A query parameter, for the documentation; the operation itself reads and checks it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
+    explode: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """``path`` with variables as OpenAPI writes them; ``scope``: what the key must have, None where no key is needed.
+
+    ``reply``: the name of a model in ``api.schemas``, ``list of <name>`` for a page of them, None for no content.
+    ``conditional``: a single resource, so it honours ``If-Match`` when it writes and sends an ``ETag``.
+    """
+
+    method: Method
+    path: str
+    name: str
+    summary: str
+    handle: Callable[[Call], Reply]
+    scope: Scope | None
+    status: int = 200
+    body: type[Model] | None = None
+    body_optional: bool = False
+    reply: str | None = None
+    query: tuple[Query, ...] = ()
+    conditional: bool = False
+    errors: tuple[int, ...] = ()
+    content_type: str = "application/json"
+
+
+PAGE = (
+    Query(
+        name="limit",
+        description=f"items a page, {DEFAULT_LIMIT} by default; a page may hold fewer",
+        schema={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+    ),
+    Query(name="cursor", description="`next_cursor` of the page before; good for a day, and for the same filters only"),
+)
+PAGE_NAMES = tuple(query.name for query in PAGE)

@@ -1,0 +1,198 @@
+"""What goes out, for the OpenAPI document. Replies are not built from these; tests hold every reply against them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hourbell.domain.run_state import JobState, RunOrigin, RunState
+
+Instant = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2027-03-14T07:00:00.000Z"])]
+Duration = Annotated[str, Field(examples=["PT30S"], description="ISO 8601")]
+ShownJobState = Literal[JobState.ACTIVE, JobState.PAUSED, JobState.COMPLETED]
+
+
+class Schema(BaseModel):
+    """Closed: a reply has these fields and no others."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Cron(Schema):
+    """A cron expression on the wall clock of a zone."""
+
+    cron: str
+    timezone: str
+    gap: Literal["run", "skip"]
+    repeat: Literal["once", "twice"]
+    start_at: Instant | None
+    end_at: Instant | None
+    max_runs: int | None
+    exclude: list[str]
+
+
+class Every(Schema):
+    """Elapsed time from an anchor."""
+
+    every: Duration
+    anchor: Instant
+    timezone: str
+    start_at: Instant | None
+    end_at: Instant | None
+    max_runs: int | None
+    exclude: list[str]
+
+
+class At(Schema):
+    """One time, as it was written."""
+
+    at: str
+    timezone: str | None
+    gap: Literal["run", "skip"]
+    repeat: Literal["once", "twice"]
+
+
+class Http(Schema):
+    """An HTTP destination."""
+
+    url: str
+    method: Literal["POST", "PUT", "PATCH", "GET", "DELETE"]
+    headers: dict[str, str]
+    secret: str | None
+
+
+class InlineTarget(Schema):
+    """A destination that the job spells out."""
+
+    http: Http
+
+
+class CatchUp(Schema):
+    """What happens to missed occurrences."""
+
+    policy: Literal["run_once", "run_all", "skip"]
+    within: Duration | None
+
+
+class Retry(Schema):
+    """How a failed run is attempted again."""
+
+    max_attempts: int
+    backoff: Literal["exponential", "fixed"]
+    initial: Duration
+    maximum: Duration
+    max_age: Duration
+
+
+class Job(Schema):
+    """A job, and when it runs next."""
+
+    id: str = Field(examples=["job_01hzy3v7q4e8s9m2k6x0w5t1ab"])
+    state: ShownJobState
+    version: int = Field(description="raised by every edit; the ETag holds it")
+    tier: Literal["hot", "cold"]
+    name: str | None
+    schedule: Cron | Every | At
+    target: str | InlineTarget
+    payload: Any
+    window: Duration | None
+    catch_up: CatchUp
+    overlap: Literal["allow", "skip", "buffer_one", "cancel_running"]
+    retry: Retry
+    timeout: Duration
+    tags: dict[str, str]
+    next_run_at: Instant | None = Field(description="the next occurrence that has not fired, by the schedule")
+    next_runs: list[Instant] = Field(max_length=5)
+    note: str | None = Field(description="why it was paused")
+    error: str | None = Field(description="why it cannot be planned any more")
+    created_at: Instant
+    updated_at: Instant
+
+
+class Target(Schema):
+    """A destination with its limits."""
+
+    id: str = Field(examples=["tgt_01hzy3v7q4e8s9m2k6x0w5t1ab"])
+    state: Literal["active", "paused"]
+    version: int
+    name: str | None
+    http: Http
+    rate_per_second: float | None
+    burst: int | None
+    max_concurrency: int | None
+    created_at: Instant
+    updated_at: Instant
+
+
+class Attempt(Schema):
+    """One execution of a run."""
+
+    number: int
+    started_at: Instant
+    finished_at: Instant | None
+    outcome: Literal["succeeded", "failed", "timed_out", "crashed", "cancelled"] | None
+    status_code: int | None
+    error: str | None
+    duration_ms: int | None
+
+
+class Run(Schema):
+    """The record of one occurrence."""
+
+    id: str = Field(examples=["run_01hzy3v7q4e8s9m2k6x0w5t1ab"])
+    job_id: str
+    target_id: str
+    origin: RunOrigin
+    scheduled_for: Instant = Field(description="the nominal time")
+    fire_at: Instant = Field(description="when it should really start")
+    state: RunState
+    reason: str | None
+    attempt: int = Field(description="attempts made so far")
+    lateness_ms: int | None = Field(description="start of the first attempt minus fire_at")
+    progress: Any
+    error: str | None
+    started_at: Instant | None
+    finished_at: Instant | None
+    created_at: Instant
+    attempts: list[Attempt]
+
+
+class Occurrence(Schema):
+    """One time at which a schedule would run."""
+
+    scheduled_for: Instant
+    local: str
+    note: str | None = Field(description="what a clock change did")
+
+
+class Preview(Schema):
+    """The next occurrences."""
+
+    occurrences: list[Occurrence]
+
+
+class Health(Schema):
+    """It answers."""
+
+    status: Literal["ok"]
+
+
+class FieldProblem(Schema):
+    """One bad field."""
+
+    field: str = Field(examples=["schedule.cron"])
+    detail: str
+
+
+class Problem(Schema):
+    """Problem details (RFC 9457)."""
+
+    type: str = Field(examples=["urn:hourbell:problem:bad-input"])
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldProblem]
+
+
+REPLIES: dict[str, type[Schema]] = {schema.__name__: schema for schema in (Job, Target, Run, Preview, Health, Problem)}

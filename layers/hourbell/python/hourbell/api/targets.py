@@ -1,0 +1,192 @@
+"""The operations of targets."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from hourbell.api import strict_json
+from hourbell.api.calls import Call, Reply
+from hourbell.api.cursors import Listing
+from hourbell.api.models import EmptyIn, TargetIn, target_definition, validated
+from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
+from hourbell.api.views import etag, target_json, target_mapping
+from hourbell.services import targets
+from hourbell.services.targets import TargetDefinition, TargetState
+from hourbell.store.connection import Database
+from hourbell.store.targets import StoredTarget
+
+_SHOWN_STATES = tuple(state.value for state in TargetState if state is not TargetState.DELETED)
+
+
+def create_target(call: Call) -> Reply:
+    """The URL is checked here and, with its address, at every call."""
+    definition = _definition(call, call.json_object()[1])
+    return _reply(targets.create_target(_database(call), call.tenant_id, definition, now=call.now), status=201)
+
+
+def list_targets(call: Call) -> Reply:
+    """Newest first; those that jobs spell out themselves are not listed."""
+    call.only_query("name", "state", *PAGE_NAMES)
+    filters: dict[str, Any] = {"name": call.one("name"), "state": call.choice("state", _SHOWN_STATES)}
+    listing = Listing(name="targets", tenant_id=call.tenant_id, filters=filters)
+    position, limit = call.position(listing), call.limit()
+    found = targets.list_targets(
+        _database(call),
+        call.tenant_id,
+        **filters,
+        before_id=None if position is None else UUID(hex=str(position[0])),
+        limit=limit + 1,
+    )
+    return call.page(listing, found, limit=limit, encode=target_json, position=lambda target: [target.target_id.hex])
+
+
+def get_target(call: Call) -> Reply:
+    """A deleted target is gone."""
+    return _reply(targets.get_target(_database(call), call.tenant_id, _target_id(call)))
+
+
+def edit_target(call: Call) -> Reply:
+    """Merges (RFC 7396) the body into the target, and checks the whole as if it were created."""
+    patch = call.json_object()[1]
+
+    def revise(stored: StoredTarget) -> TargetDefinition:
+        return _definition(call, strict_json.merge_values(target_mapping(stored), patch))
+
+    return _reply(
+        targets.edit_target(
+            _database(call), call.tenant_id, _target_id(call), revise, expected=call.expected(), now=call.now
+        )
+    )
+
+
+def delete_target(call: Call) -> Reply:
+    """Not while jobs use it."""
+    targets.delete_target(_database(call), call.tenant_id, _target_id(call), expected=call.expected(), now=call.now)
+    return Reply(status=204)
+
+
+def pause_target(call: Call) -> Reply:
+    """Runs wait until it is resumed."""
+    return _set_state(call, TargetState.PAUSED)
+
+
+def resume_target(call: Call) -> Reply:
+    """Runs that waited go on."""
+    return _set_state(call, TargetState.ACTIVE)
+
+
+def _set_state(call: Call, state: TargetState) -> Reply:
+    validated(EmptyIn, call.json_object(optional=True)[1])
+    return _reply(
+        targets.set_target_state(
+            _database(call), call.tenant_id, _target_id(call), state, expected=call.expected(), now=call.now
+        )
+    )
+
+
+def _definition(call: Call, value: dict[str, Any]) -> TargetDefinition:
+    return target_definition(validated(TargetIn, value), private_targets=call.api.private_targets)
+
+
+def _reply(stored: StoredTarget, *, status: int = 200) -> Reply:
+    return Reply(status=status, body=target_json(stored), headers={"ETag": etag(stored.version)})
+
+
+def _database(call: Call) -> Database:
+    return call.api.scheduler.database
+
+
+def _target_id(call: Call) -> UUID:
+    return call.path_id("tgt", "target")
+
+
+OPERATIONS = (
+    Operation(
+        method="POST",
+        path="/v1/targets",
+        name="createTarget",
+        summary="Create a target",
+        handle=create_target,
+        scope="targets:write",
+        status=201,
+        body=TargetIn,
+        reply="Target",
+        conditional=True,
+        errors=(409,),
+    ),
+    Operation(
+        method="GET",
+        path="/v1/targets",
+        name="listTargets",
+        summary="List named targets, newest first",
+        handle=list_targets,
+        scope="jobs:read",
+        reply="list of Target",
+        query=(
+            Query(name="name", description="exactly this name"),
+            Query(name="state", description="", schema={"type": "string", "enum": list(_SHOWN_STATES)}),
+            *PAGE,
+        ),
+    ),
+    Operation(
+        method="GET",
+        path="/v1/targets/{id}",
+        name="getTarget",
+        summary="One target",
+        handle=get_target,
+        scope="jobs:read",
+        reply="Target",
+        conditional=True,
+        errors=(404,),
+    ),
+    Operation(
+        method="PATCH",
+        path="/v1/targets/{id}",
+        name="editTarget",
+        summary="Edit a target: a JSON merge patch (RFC 7396) of the shape that creates it",
+        handle=edit_target,
+        scope="targets:write",
+        body=TargetIn,
+        reply="Target",
+        conditional=True,
+        errors=(404, 409, 412),
+    ),
+    Operation(
+        method="DELETE",
+        path="/v1/targets/{id}",
+        name="deleteTarget",
+        summary="Delete a target that no job needs",
+        handle=delete_target,
+        scope="targets:write",
+        status=204,
+        conditional=True,
+        errors=(404, 409, 412),
+    ),
+    Operation(
+        method="POST",
+        path="/v1/targets/{id}/pause",
+        name="pauseTarget",
+        summary="Pause a target: its runs wait",
+        handle=pause_target,
+        scope="targets:write",
+        body=EmptyIn,
+        body_optional=True,
+        reply="Target",
+        conditional=True,
+        errors=(404, 412),
+    ),
+    Operation(
+        method="POST",
+        path="/v1/targets/{id}/resume",
+        name="resumeTarget",
+        summary="Resume a paused target",
+        handle=resume_target,
+        scope="targets:write",
+        body=EmptyIn,
+        body_optional=True,
+        reply="Target",
+        conditional=True,
+        errors=(404, 412),
+    ),
+)

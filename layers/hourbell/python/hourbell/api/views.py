@@ -1,0 +1,163 @@
+"""What goes out: jobs, targets and runs as JSON text. Stored JSON is passed on as it is, not read and written anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from hourbell.api.strict_json import dump
+from hourbell.domain.durations import format_duration
+from hourbell.domain.ids import encode
+from hourbell.domain.instants import format_instant
+from hourbell.services.jobs import Job
+from hourbell.services.runs import Run
+from hourbell.store.jobs import StoredJob
+from hourbell.store.runs_read import StoredAttempt
+from hourbell.store.targets import StoredTarget
+
+
+class Raw(str):
+    """A JSON text that is spliced in."""
+
+    __slots__ = ()
+
+
+def encode_json(value: Any) -> str:
+    """Compact JSON of mappings, sequences, scalars and ``Raw`` texts."""
+    if isinstance(value, Raw):
+        return value
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{dump(name)}:{encode_json(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(encode_json(item) for item in value) + "]"
+    return dump(value)
+
+
+def etag(version: int) -> str:
+    """The entity tag of a version; strong, so that ``If-Match`` may use it."""
+    return f'"{version}"'
+
+
+def job_mapping(stored: StoredJob) -> dict[str, Any]:
+    """The job in the shape that creates it: what a PATCH is merged into."""
+    return {
+        "name": stored.name,
+        "schedule": Raw(stored.schedule),
+        "target": stored.target_name if stored.target_name is not None else inline_target(stored),
+        "payload": Raw(stored.payload),
+        "window": _duration(stored.window_ms) if stored.window_ms else None,
+        "catch_up": Raw(stored.catch_up),
+        "overlap": stored.overlap,
+        "retry": Raw(stored.retry),
+        "timeout": _duration(stored.timeout_ms),
+        "tags": Raw(stored.tags),
+    }
+
+
+def inline_target(stored: StoredJob) -> dict[str, Any]:
+    """A destination that the job spells out itself."""
+    return {stored.target_kind: http_mapping(stored.target_config)}
+
+
+def http_mapping(config: str) -> dict[str, Any]:
+    """The members of an HTTP destination, in the API's order."""
+    stored = json.loads(config)
+    return {name: stored.get(name) for name in ("url", "method", "headers", "secret")}
+
+
+def job_json(job: Job) -> str:
+    """A job as API.md shows it."""
+    stored = job.stored
+    next_runs = [format_instant(instant) for instant in job.next_runs]
+    return encode_json(
+        {
+            "id": encode("job", stored.job_id),
+            "state": job.state,
+            "version": stored.version,
+            "tier": "hot",
+            **job_mapping(stored),
+            "next_run_at": next_runs[0] if next_runs else None,
+            "next_runs": next_runs,
+            "note": stored.note,
+            "error": stored.error,
+            "created_at": format_instant(stored.created_at),
+            "updated_at": format_instant(stored.updated_at),
+        }
+    )
+
+
+def target_mapping(stored: StoredTarget) -> dict[str, Any]:
+    """The target in the shape that creates it."""
+    return {
+        "name": stored.name,
+        stored.kind: http_mapping(stored.config),
+        "rate_per_second": stored.rate_per_second,
+        "burst": stored.burst,
+        "max_concurrency": stored.max_concurrency,
+    }
+
+
+def target_json(stored: StoredTarget) -> str:
+    """A target as API.md shows it."""
+    return encode_json(
+        {
+            "id": encode("tgt", stored.target_id),
+            "state": stored.state,
+            "version": stored.version,
+            **target_mapping(stored),
+            "created_at": format_instant(stored.created_at),
+            "updated_at": format_instant(stored.updated_at),
+        }
+    )
+
+
+def run_json(run: Run) -> str:
+    """A run as API.md shows it."""
+    stored = run.stored
+    return encode_json(
+        {
+            "id": encode("run", stored.run_id),
+            "job_id": encode("job", stored.job_id),
+            "target_id": encode("tgt", stored.target_id),
+            "origin": stored.origin,
+            "scheduled_for": format_instant(stored.scheduled_for),
+            "fire_at": format_instant(stored.fire_at),
+            "state": stored.state,
+            "reason": stored.reason,
+            "attempt": stored.attempt,
+            "lateness_ms": run.lateness_ms,
+            "progress": None if stored.progress is None else Raw(stored.progress),
+            "error": stored.error,
+            "started_at": _instant(stored.started_at),
+            "finished_at": _instant(stored.finished_at),
+            "created_at": format_instant(stored.created_at),
+            "attempts": [_attempt(attempt) for attempt in run.attempts],
+        }
+    )
+
+
+def occurrences_json(found: Sequence[Mapping[str, Any]]) -> str:
+    """A preview."""
+    return encode_json({"occurrences": list(found)})
+
+
+def _attempt(attempt: StoredAttempt) -> dict[str, Any]:
+    return {
+        "number": attempt.number,
+        "started_at": format_instant(attempt.started_at),
+        "finished_at": _instant(attempt.finished_at),
+        "outcome": attempt.outcome,
+        "status_code": attempt.status_code,
+        "error": attempt.error,
+        "duration_ms": attempt.duration_ms,
+    }
+
+
+def _instant(instant: datetime | None) -> str | None:
+    return None if instant is None else format_instant(instant)
+
+
+def _duration(milliseconds: int) -> str:
+    return format_duration(timedelta(milliseconds=milliseconds))

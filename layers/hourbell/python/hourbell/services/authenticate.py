@@ -1,0 +1,56 @@
+"""Who is calling: the tenant and scopes behind an API key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from hourbell.services.tenants import key_digest
+from hourbell.store import api_keys
+from hourbell.store.connection import Database
+
+# Longer than any key is; what is longer still is not worth a hash.
+_BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +(hb_[A-Za-z0-9_-]{1,200})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """A caller. Everything it may see or change belongs to its tenant."""
+
+    tenant_id: UUID
+    key_id: UUID
+    scopes: frozenset[str]
+
+    def context(self) -> dict[str, str]:
+        """As the authorizer hands it to the API: texts only."""
+        return {
+            "tenant_id": str(self.tenant_id),
+            "key_id": str(self.key_id),
+            "scopes": " ".join(sorted(self.scopes)),
+        }
+
+    @classmethod
+    def from_context(cls, context: Mapping[str, str]) -> Principal | None:
+        """The caller again; None for the empty context of a request without a valid key."""
+        if not context.get("tenant_id"):
+            return None
+        return cls(
+            tenant_id=UUID(context["tenant_id"]),
+            key_id=UUID(context["key_id"]),
+            scopes=frozenset(context["scopes"].split()),
+        )
+
+
+def authenticate(database: Database, authorization: str | None, *, now: datetime) -> Principal | None:
+    """The caller behind an ``Authorization`` header, or None for anything but a valid key."""
+    match = _BEARER.fullmatch(authorization or "")
+    if match is None:
+        return None
+    digest = key_digest(match[1])
+    key = database.run(lambda connection: api_keys.find_api_key(connection, digest, now=now))
+    if key is None:
+        return None
+    return Principal(tenant_id=key.tenant_id, key_id=key.key_id, scopes=frozenset(key.scopes))

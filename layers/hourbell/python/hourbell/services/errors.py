@@ -1,0 +1,37 @@
+"""What a use case refuses because of what is there, not because of what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from hourbell.domain.errors import HourbellError
+
+
+class NotFoundError(HourbellError):
+    """The tenant has nothing with this id. Another tenant's id is no different."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"no such {kind}")
+        self.kind = kind
+
+
+class VersionError(HourbellError):
+    """The thing is no longer the version that the caller has seen."""
+
+
+class StateError(HourbellError):
+    """The thing is in a state in which this cannot be done."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+def check_version(version: int, expected: Collection[int] | None) -> None:
+    """Pass when the caller expects nothing, or expects this version.
+
+    Raises:
+        VersionError: the thing was changed since the caller read it.
+    """
+    if expected is not None and version not in expected:
+        raise VersionError(f"is at version {version}")

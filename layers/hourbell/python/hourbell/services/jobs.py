@@ -1,0 +1,461 @@
+"""Jobs: created, edited, paused, resumed, deleted; each in one transaction, dispatched at once where it is due soon.
+
+What a user sees of a job's future is computed from its schedule, not from the hot table: a claim moves the due row past
+the horizon ahead of time, and completes a one-off as soon as its run is planned. So
+
+- a ``completed`` job with a run that has not ended is shown as ``active``;
+- ``next_runs`` start with the due row's occurrence when that is overdue, and go on with what follows ``now``.
+
+An edit that changes the schedule or the window raises ``schedule_version``: runs planned for the old one are cancelled
+at their lease, and the due row moves to the first occurrence after ``now`` (a changed schedule has no missed past). Any
+other edit leaves the due row alone, so that an occurrence that is due and not yet claimed is not lost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from hourbell.domain.errors import FieldError, FieldErrors, HourbellError
+from hourbell.domain.ids import new_job_id, shard_of
+from hourbell.domain.instants import floor_ms
+from hourbell.domain.occurrence import window_offset_ms
+from hourbell.domain.preview import PreviewedOccurrence, preview
+from hourbell.domain.retry import RetryPolicy, retry_policy_to_mapping
+from hourbell.domain.run_state import JobState
+from hourbell.domain.schedule import Schedule, next_after, schedule_from_json, to_mapping
+from hourbell.lanes.messages import LaneMessage
+from hourbell.lanes.sqs import Lanes
+from hourbell.services.claim_due import claim_jobs
+from hourbell.services.errors import NotFoundError, StateError, check_version
+from hourbell.services.runs import dispatch_quietly
+from hourbell.services.targets import TargetDefinition, resolve_target
+from hourbell.store import jobs
+from hourbell.store.connection import Connection, Database
+from hourbell.store.jobs import JobFilter, JobValues, StoredJob
+
+NEXT_RUNS = 5
+
+
+class Missed(StrEnum):
+    """What a resumed job does about the occurrences of its pause."""
+
+    SKIP = "skip"
+    CATCH_UP = "catch_up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduler:
+    """What the use cases of jobs work with. ``horizon``: how far ahead runs are planned and sent."""
+
+    database: Database
+    lanes: Lanes
+    horizon: timedelta
+    cell: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDefinition:
+    """A checked job. ``target``: a name, a destination spelled out, or the id of the one it has already.
+
+    ``payload``: compact JSON text; ``catch_up``: the API's shape, as it is stored.
+    """
+
+    name: str | None
+    schedule: Schedule
+    target: str | UUID | TargetDefinition
+    payload: str
+    window_ms: int
+    catch_up: Mapping[str, Any]
+    overlap: str
+    retry: RetryPolicy
+    timeout_ms: int
+    tags: Mapping[str, str]
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job as its user sees it. ``next_runs``: up to five occurrences that have not fired."""
+
+    stored: StoredJob
+    state: JobState
+    next_runs: tuple[datetime, ...]
+
+
+# Answers the edited definition for the job as it is; must have no effect of its own.
+ReviseJob = Callable[[StoredJob], JobDefinition]
+
+
+def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition, *, now: datetime) -> Job:
+    """Create a job, and send its runs when the first lies within the horizon.
+
+    Raises:
+        FieldErrors: the target is unknown, or the schedule has no occurrence left.
+        ConflictError: the name is taken.
+    """
+    job_id = new_job_id(now, cell=scheduler.cell)
+    first = _first_occurrence(definition.schedule, job_id, now)
+    if first is None:
+        raise _exhausted()
+    state = JobState.PAUSED if definition.paused else JobState.ACTIVE
+
+    def create(connection: Connection) -> tuple[Job, list[LaneMessage]]:
+        target_id = resolve_target(connection, tenant_id, definition.target, now=now)
+        jobs.insert_job(connection, tenant_id, job_id, _values(definition, target_id, state), now=floor_ms(now))
+        _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state)
+        return _planned(scheduler, connection, tenant_id, job_id, now)
+
+    return _dispatched(scheduler, scheduler.database.run(create), now)
+
+
+def get_job(scheduler: Scheduler, tenant_id: UUID, job_id: UUID, *, now: datetime) -> Job:
+    """One job.
+
+    Raises:
+        NotFoundError: the tenant has no such job.
+    """
+    return scheduler.database.run(lambda connection: _read(connection, tenant_id, job_id, now))
+
+
+def list_jobs(
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    only: JobFilter,
+    *,
+    before_id: UUID | None = None,
+    limit: int,
+    now: datetime,
+) -> list[Job]:
+    """A page of jobs, newest first."""
+
+    def read(connection: Connection) -> list[Job]:
+        stored = jobs.list_jobs(connection, tenant_id, only, before_id=before_id, limit=limit)
+        return _view(connection, stored, now)
+
+    return scheduler.database.run(read)
+
+
+def edit_job(
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    job_id: UUID,
+    revise: ReviseJob,
+    *,
+    expected: Collection[int] | None = None,
+    now: datetime,
+) -> Job:
+    """Edit a job: ``revise`` makes the new definition of the present one, under the job's lock.
+
+    Raises:
+        NotFoundError, VersionError, FieldErrors, ConflictError; StateError for a pause of a job that has ended.
+    """
+
+    def edit(connection: Connection) -> tuple[Job, list[LaneMessage]]:
+        stored = _locked(connection, tenant_id, job_id)
+        check_version(stored.version, expected)
+        definition = revise(stored)
+        _write_edit(connection, tenant_id, stored, definition, now)
+        return _planned(scheduler, connection, tenant_id, job_id, now)
+
+    return _dispatched(scheduler, scheduler.database.run(edit), now)
+
+
+def pause_job(
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    note: str | None,
+    expected: Collection[int] | None = None,
+    now: datetime,
+) -> Job:
+    """Pause a job: nothing of it fires from now on, also what waits in a lane already. Idempotent.
+
+    Raises:
+        NotFoundError, VersionError; StateError for a job that has ended.
+    """
+
+    def pause(connection: Connection) -> Job:
+        stored = _locked(connection, tenant_id, job_id)
+        check_version(stored.version, expected)
+        if _has_ended(stored):
+            raise StateError("the job is completed")
+        if stored.state != JobState.PAUSED or stored.note != note:
+            jobs.park_due(connection, tenant_id, job_id)
+            jobs.set_job_state(connection, tenant_id, job_id, state=JobState.PAUSED, note=note, now=floor_ms(now))
+        return _read(connection, tenant_id, job_id, now)
+
+    return scheduler.database.run(pause)
+
+
+def resume_job(
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    missed: Missed,
+    expected: Collection[int] | None = None,
+    now: datetime,
+) -> Job:
+    """Let a paused job go on: after now, or from where it was paused, by its catch-up policy. Idempotent.
+
+    Raises:
+        NotFoundError, VersionError; StateError for a job that has ended.
+    """
+
+    def resume(connection: Connection) -> tuple[Job, list[LaneMessage]]:
+        stored = _locked(connection, tenant_id, job_id)
+        check_version(stored.version, expected)
+        if stored.state == JobState.COMPLETED and not stored.unfinished:
+            raise StateError("the job is completed")
+        if stored.state == JobState.PAUSED:
+            _resume(connection, tenant_id, stored, missed, now)
+        return _planned(scheduler, connection, tenant_id, job_id, now)
+
+    return _dispatched(scheduler, scheduler.database.run(resume), now)
+
+
+def delete_job(
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    expected: Collection[int] | None = None,
+    now: datetime,
+) -> None:
+    """Delete a job; its runs stay on record, and those that wait are cancelled at their lease.
+
+    Raises:
+        NotFoundError, VersionError.
+    """
+
+    def delete(connection: Connection) -> None:
+        stored = _locked(connection, tenant_id, job_id)
+        check_version(stored.version, expected)
+        jobs.delete_due(connection, tenant_id, job_id)
+        jobs.set_job_state(connection, tenant_id, job_id, state=JobState.DELETED, note=stored.note, now=floor_ms(now))
+
+    scheduler.database.run(delete)
+
+
+def list_upcoming(
+    scheduler: Scheduler, tenant_id: UUID, job_id: UUID, *, count: int, now: datetime
+) -> list[PreviewedOccurrence]:
+    """The next occurrences by the schedule alone, as a preview shows them; none for a job that has ended.
+
+    Raises:
+        NotFoundError: the tenant has no such job.
+    """
+
+    def read(connection: Connection) -> tuple[StoredJob, int | None]:
+        stored = jobs.fetch_job(connection, tenant_id, job_id)
+        if stored is None:
+            raise NotFoundError("job")
+        return stored, _runs_left(stored, jobs.count_planned_ahead(connection, [job_id], now=now))
+
+    stored, left = scheduler.database.run(read)
+    schedule = _accepted_schedule(stored)
+    if schedule is None or _has_ended(stored):
+        return []
+    return preview(schedule, job_id=job_id, after=now, count=count if left is None else min(count, left))
+
+
+# --- what is written ---
+
+
+def _first_occurrence(schedule: Schedule, job_id: UUID, now: datetime) -> datetime | None:
+    found = next_after(schedule, job_id, now)
+    return None if found is None else found.scheduled_for
+
+
+def _exhausted() -> FieldErrors:
+    return FieldErrors([FieldError("schedule", "has no occurrence after now")])
+
+
+def _values(definition: JobDefinition, target_id: UUID, state: JobState) -> JobValues:
+    return JobValues(
+        name=definition.name,
+        target_id=target_id,
+        state=state,
+        schedule=schedule_text(definition.schedule),
+        payload=definition.payload,
+        window_ms=definition.window_ms,
+        catch_up=_json(definition.catch_up),
+        overlap=definition.overlap,
+        retry=_json(retry_policy_to_mapping(definition.retry)),
+        timeout_ms=definition.timeout_ms,
+        tags=_json(definition.tags),
+    )
+
+
+def schedule_text(schedule: Schedule) -> str:
+    """The one spelling in which a schedule is stored: equal schedules, equal texts."""
+    return _json(to_mapping(schedule))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _place(
+    connection: Connection,
+    tenant_id: UUID,
+    job_id: UUID,
+    scheduled_for: datetime,
+    *,
+    window_ms: int,
+    state: JobState,
+) -> None:
+    shard_id = shard_of(job_id)
+    if state is JobState.PAUSED:
+        jobs.park_due_at(connection, tenant_id, job_id, shard_id=shard_id, scheduled_for=scheduled_for)
+        return
+    fire_at = scheduled_for + timedelta(milliseconds=window_offset_ms(job_id, window_ms))
+    jobs.put_due(connection, tenant_id, job_id, shard_id=shard_id, scheduled_for=scheduled_for, next_run_at=fire_at)
+
+
+def _write_edit(
+    connection: Connection, tenant_id: UUID, stored: StoredJob, definition: JobDefinition, now: datetime
+) -> None:
+    job_id = stored.job_id
+    moved = schedule_text(definition.schedule) != stored.schedule or definition.window_ms != stored.window_ms
+    state = _edited_state(stored, paused=definition.paused, moved=moved)
+    # Jobs that lost their place start anew from here: resumed by the edit, or once found impossible to plan.
+    placed = moved or (state is JobState.ACTIVE and (stored.state == JobState.PAUSED or bool(stored.error)))
+    first = _first_occurrence(definition.schedule, job_id, now) if placed else None
+    if placed and first is None:
+        if moved:
+            raise _exhausted()
+        state = JobState.COMPLETED
+    target_id = resolve_target(connection, tenant_id, definition.target, now=now)
+    ahead = jobs.count_planned_ahead(connection, [job_id], now=now).get(job_id, 0) if placed else 0
+    jobs.update_job(
+        connection,
+        tenant_id,
+        job_id,
+        _values(definition, target_id, state),
+        schedule_step=int(moved),
+        unplanned=ahead,
+        error=None if placed else stored.error,
+        now=floor_ms(now),
+    )
+    if first is not None:
+        _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state)
+    elif state is JobState.COMPLETED:
+        jobs.delete_due(connection, tenant_id, job_id)
+    elif state is JobState.PAUSED:
+        jobs.park_due(connection, tenant_id, job_id)
+
+
+def _edited_state(stored: StoredJob, *, paused: bool, moved: bool) -> JobState:
+    if paused:
+        if _has_ended(stored) and not moved:
+            raise StateError("the job is completed")
+        return JobState.PAUSED
+    if moved or stored.state == JobState.PAUSED:
+        return JobState.ACTIVE
+    return JobState(stored.state)
+
+
+def _resume(connection: Connection, tenant_id: UUID, stored: StoredJob, missed: Missed, now: datetime) -> None:
+    job_id, parked = stored.job_id, stored.due_scheduled_for
+    if missed is Missed.CATCH_UP and parked is not None and parked <= now:
+        scheduled_for: datetime | None = parked
+    else:
+        scheduled_for = _first_occurrence(schedule_from_json(stored.schedule), job_id, now)
+    # Whichever it is, runs that are planned ahead already are planned once more, and counted again.
+    ahead = jobs.count_planned_ahead(connection, [job_id], now=now).get(job_id, 0)
+    state = JobState.COMPLETED if scheduled_for is None else JobState.ACTIVE
+    jobs.set_job_state(connection, tenant_id, job_id, state=state, note=None, unplanned=ahead, now=floor_ms(now))
+    if scheduled_for is None:
+        jobs.delete_due(connection, tenant_id, job_id)
+    else:
+        _place(connection, tenant_id, job_id, scheduled_for, window_ms=stored.window_ms, state=state)
+
+
+def _planned(
+    scheduler: Scheduler, connection: Connection, tenant_id: UUID, job_id: UUID, now: datetime
+) -> tuple[Job, list[LaneMessage]]:
+    """Plan what lies within the horizon, in the transaction that put it there."""
+    messages = claim_jobs(connection, [job_id], now=now, horizon=scheduler.horizon)
+    return _read(connection, tenant_id, job_id, now), messages
+
+
+def _dispatched(scheduler: Scheduler, planned: tuple[Job, list[LaneMessage]], now: datetime) -> Job:
+    job, messages = planned
+    dispatch_quietly(scheduler.database, scheduler.lanes, messages, now=now)
+    return job
+
+
+# --- what is read ---
+
+
+def _locked(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob:
+    stored = jobs.lock_job(connection, tenant_id, job_id)
+    if stored is None:
+        raise NotFoundError("job")
+    return stored
+
+
+def _read(connection: Connection, tenant_id: UUID, job_id: UUID, now: datetime) -> Job:
+    stored = jobs.fetch_job(connection, tenant_id, job_id)
+    if stored is None:
+        raise NotFoundError("job")
+    return _view(connection, [stored], now)[0]
+
+
+def _view(connection: Connection, found: Sequence[StoredJob], now: datetime) -> list[Job]:
+    counted = [stored.job_id for stored in found if stored.unfinished or '"max_runs"' in stored.schedule]
+    ahead = jobs.count_planned_ahead(connection, counted, now=now) if counted else {}
+    return [
+        Job(stored=stored, state=_shown_state(stored), next_runs=_next_runs(stored, ahead, now)) for stored in found
+    ]
+
+
+def _has_ended(stored: StoredJob) -> bool:
+    return stored.state == JobState.COMPLETED and not stored.unfinished
+
+
+def _shown_state(stored: StoredJob) -> JobState:
+    return JobState.ACTIVE if stored.unfinished else JobState(stored.state)
+
+
+def _next_runs(stored: StoredJob, ahead: Mapping[UUID, int], now: datetime) -> tuple[datetime, ...]:
+    if _shown_state(stored) is not JobState.ACTIVE:
+        return ()
+    overdue = stored.due_scheduled_for
+    times = [overdue] if overdue is not None and overdue <= now else []
+    schedule, left, instant = _accepted_schedule(stored), _runs_left(stored, ahead), now
+    limit = NEXT_RUNS if left is None else min(NEXT_RUNS, left)
+    while schedule is not None and len(times) < limit:
+        found = next_after(schedule, stored.job_id, instant)
+        if found is None:
+            break
+        instant = found.scheduled_for
+        times.append(instant)
+    return tuple(times)
+
+
+def _accepted_schedule(stored: StoredJob) -> Schedule | None:
+    """The schedule; None where it is no longer accepted (a zone removed): such a job is still shown, with its error."""
+    try:
+        return schedule_from_json(stored.schedule)
+    except (HourbellError, ValueError, LookupError):
+        return None
+
+
+def _runs_left(stored: StoredJob, ahead: Mapping[UUID, int]) -> int | None:
+    """How many occurrences after now still get a run, those planned ahead included; None: as many as there are."""
+    planned = ahead.get(stored.job_id, 0)
+    if stored.unfinished:
+        return planned
+    schedule = _accepted_schedule(stored)
+    if schedule is None or schedule.max_runs is None:
+        return None
+    return max(0, schedule.max_runs - stored.runs_planned) + planned

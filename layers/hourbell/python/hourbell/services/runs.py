@@ -1,0 +1,166 @@
+"""Runs: what happened, and a run at once for whoever asks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from hourbell.domain.ids import run_id as run_id_of
+from hourbell.domain.ids import run_scheduled_for
+from hourbell.domain.instants import floor_ms
+from hourbell.domain.planning import lane_for
+from hourbell.domain.recovery import WAKE_GRACE
+from hourbell.lanes.messages import LaneMessage
+from hourbell.lanes.sqs import Lanes
+from hourbell.services.dispatch_runs import dispatch_runs
+from hourbell.services.errors import NotFoundError
+from hourbell.store import jobs, runs_read
+from hourbell.store.connection import Connection, Database
+from hourbell.store.jobs import StoredJob
+from hourbell.store.runs_read import RunFilter, StoredAttempt, StoredRun, TriggeredRun
+
+logger = logging.getLogger(__name__)
+
+_ONE_MS = timedelta(milliseconds=1)
+# Milliseconds tried for a triggered run before the job is taken to be under a flood of triggers.
+_FREE_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run with its attempts, in order."""
+
+    stored: StoredRun
+    attempts: Sequence[StoredAttempt]
+
+    @property
+    def lateness_ms(self) -> int | None:
+        """Start of the first attempt minus fire_at; None before it."""
+        started_at = self.stored.started_at
+        return None if started_at is None else (started_at - self.stored.fire_at) // _ONE_MS
+
+
+def get_run(database: Database, tenant_id: UUID, run_id: UUID) -> Run:
+    """One run.
+
+    Raises:
+        NotFoundError: the tenant has no such run.
+    """
+    return database.run(lambda connection: _read_run(connection, tenant_id, run_id))
+
+
+def list_runs(
+    database: Database,
+    tenant_id: UUID,
+    only: RunFilter,
+    *,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int,
+) -> list[Run]:
+    """A page of runs, latest occurrence first."""
+
+    def read(connection: Connection) -> list[Run]:
+        found = runs_read.list_runs(connection, tenant_id, only, before=before, limit=limit)
+        return _with_attempts(connection, found)
+
+    return database.run(read)
+
+
+def list_job_runs(
+    database: Database,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int,
+) -> list[Run]:
+    """A page of one job's runs, latest occurrence first.
+
+    Raises:
+        NotFoundError: the tenant has no such job.
+    """
+
+    def read(connection: Connection) -> list[Run]:
+        if jobs.fetch_job(connection, tenant_id, job_id) is None:
+            raise NotFoundError("job")
+        only = RunFilter(job_id=job_id)
+        return _with_attempts(connection, runs_read.list_runs(connection, tenant_id, only, before=before, limit=limit))
+
+    return database.run(read)
+
+
+def trigger_job(
+    database: Database, lanes: Lanes, tenant_id: UUID, job_id: UUID, *, payload: str | None, now: datetime
+) -> Run:
+    """Run a job now, also a paused one; its schedule takes no notice.
+
+    ``payload``: JSON text in place of the job's own. Several triggers in one millisecond get one each of the next.
+
+    Raises:
+        NotFoundError: the tenant has no such job.
+    """
+
+    def trigger(connection: Connection) -> tuple[Run, LaneMessage]:
+        job = jobs.fetch_job(connection, tenant_id, job_id)
+        if job is None:
+            raise NotFoundError("job")
+        run = _insert_run(connection, tenant_id, job, payload, now)
+        message = LaneMessage(
+            job_id=job_id,
+            scheduled_for=run.scheduled_for,
+            tenant_id=tenant_id,
+            lane=lane_for(job.timeout_ms),
+            ready_at=run.fire_at,
+        )
+        return _read_run(connection, tenant_id, run.run_id), message
+
+    run, message = database.run(trigger)
+    dispatch_quietly(database, lanes, [message], now=now)
+    return run
+
+
+def dispatch_quietly(database: Database, lanes: Lanes, messages: Sequence[LaneMessage], *, now: datetime) -> None:
+    """Send what a committed transaction planned. A failure is no longer the caller's: the reaper sends it again."""
+    try:
+        dispatch_runs(database, lanes, messages, now=now)
+    except Exception:
+        logger.exception("planned runs were not sent", extra={"action": "dispatch", "runs": len(messages)})
+
+
+def _insert_run(
+    connection: Connection, tenant_id: UUID, job: StoredJob, payload: str | None, now: datetime
+) -> TriggeredRun:
+    start = floor_ms(now)
+    for step in range(_FREE_MS):
+        scheduled_for = start + step * _ONE_MS
+        run = TriggeredRun(
+            job_id=job.job_id,
+            scheduled_for=scheduled_for,
+            run_id=run_id_of(job.job_id, scheduled_for),
+            tenant_id=tenant_id,
+            target_id=job.target_id,
+            lane=lane_for(job.timeout_ms),
+            schedule_version=job.schedule_version,
+            fire_at=start,
+            wake_at=start + WAKE_GRACE,
+            payload=payload,
+            now=now,
+        )
+        if runs_read.insert_triggered_run(connection, run):
+            return run
+    raise AssertionError(f"no free millisecond after {start}")
+
+
+def _read_run(connection: Connection, tenant_id: UUID, run_id: UUID) -> Run:
+    stored = runs_read.fetch_run(connection, tenant_id, run_id, scheduled_for=run_scheduled_for(run_id))
+    if stored is None:
+        raise NotFoundError("run")
+    return _with_attempts(connection, [stored])[0]
+
+
+def _with_attempts(connection: Connection, found: Sequence[StoredRun]) -> list[Run]:
+    attempts = runs_read.fetch_attempts(connection, found) if found else {}
+    return [Run(stored=run, attempts=attempts.get(run.run_id, ())) for run in found]
