@@ -162,6 +162,7 @@ class _Ascent:
     def _start_emulator(self) -> Emulator:
         machine = emulator.start(
             python=self._project.emulator_python,
+            programs=self._project.venv_bin,
             scratch=self._state.scratch,
             log=self._state.logs / "emulator.log",
             mark=str(self._state.path),

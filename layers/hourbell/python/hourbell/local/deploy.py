@@ -89,7 +89,7 @@ class Deployment:
         if not kept.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
             # Outside the checkout, where no cdk.json makes the command synthesise the stacks first.
-            command = [self.project.venv_bin / "node", self.project.cdk_cli, "bootstrap", "--show-template"]
+            command: list[str | Path] = [self._node, self.project.cdk_cli, "bootstrap", "--show-template"]
             template = run(command, cwd=self.state.path, environ=self._environ(), progress=Silence())
             _replace_text(kept, template)
         return kept.read_text(encoding="utf-8")
@@ -111,6 +111,10 @@ class Deployment:
             "--no-color",
         ]
         run(command, cwd=self.project.root, environ=environ, progress=progress)
+
+    @property
+    def _node(self) -> Path:
+        return self.project.venv_bin / "node"
 
     def _environ(self) -> dict[str, str]:
         path = f"{self.project.venv_bin}{os.pathsep}{os.environ.get('PATH', os.defpath)}"

@@ -69,6 +69,7 @@ class Emulator:
 def start(
     *,
     python: Path,
+    programs: Path,
     scratch: Path,
     log: Path,
     mark: str,
@@ -79,6 +80,7 @@ def start(
 
     Args:
         python: the interpreter that has the emulator; it runs the Lambdas too.
+        programs: where ``node`` lies, for the CDK's own Lambdas (custom resources).
         scratch: for its temporary files; emptied first.
         mark: names the cloud in the environment of every process it starts.
         preferred_port: taken when it is free, so that URLs outlive a restart.
@@ -90,7 +92,7 @@ def start(
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     for port in _ports(preferred_port):
-        process = spawn([python, "-m", "ministack"], environ=_environ(port, scratch, mark), log=log)
+        process = spawn([python, "-m", "ministack"], environ=_environ(port, programs, scratch, mark), log=log)
         started(process)
         emulator = Emulator(port=port, process=process)
         try:
@@ -136,10 +138,10 @@ def _is_free(port: int) -> bool:
         return True
 
 
-def _environ(port: int, scratch: Path, mark: str) -> dict[str, str]:
+def _environ(port: int, programs: Path, scratch: Path, mark: str) -> dict[str, str]:
     """The emulator's whole environment. The Lambdas inherit it, so nothing of the caller's gets in."""
     return {
-        "PATH": os.defpath,
+        "PATH": f"{programs}{os.pathsep}{os.defpath}",
         "HOME": str(scratch),
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
