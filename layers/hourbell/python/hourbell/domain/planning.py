@@ -19,6 +19,7 @@ from uuid import UUID
 from hourbell.domain.occurrence import window_offset_ms
 from hourbell.domain.run_state import Lane
 from hourbell.domain.schedule import (
+    Cron,
     Schedule,
     count_between,
     last_before,
@@ -94,6 +95,16 @@ class Plan:
     runs: tuple[PlannedRun, ...]
     next: PlannedRun | None
     missed: tuple[MissedStretch, ...] = field(default=())
+
+
+def plans_alike(job: PlannableJob) -> bool:
+    """Whether every job with this schedule and catch-up policy gets the same plan at the same moment.
+
+    Thousands of jobs share ``0 0 * * *``; only H, a window and a run limit make one differ from the next.
+    """
+    schedule = job.schedule
+    hashed = isinstance(schedule, Cron) and schedule.expression.hashed
+    return not hashed and not job.window_ms and schedule.max_runs is None
 
 
 def lane_for(timeout_ms: int) -> Lane:

@@ -17,9 +17,9 @@ from uuid import UUID
 from hourbell.domain.durations import parse_duration
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.ids import run_id
-from hourbell.domain.planning import CatchUp, CatchUpPolicy, Plan, PlannableJob, lane_for, plan
+from hourbell.domain.planning import CatchUp, CatchUpPolicy, Plan, PlannableJob, lane_for, plan, plans_alike
 from hourbell.domain.recovery import WAKE_GRACE
-from hourbell.domain.run_state import JobState, Lane, RunState
+from hourbell.domain.run_state import JobState
 from hourbell.domain.schedule import schedule_from_json
 from hourbell.lanes.messages import LaneMessage
 from hourbell.store import claims
@@ -68,115 +68,104 @@ def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime
     if not rows:
         return Claim(rows=0, messages=[], broken=0)
     jobs = claims.fetch_plannable_jobs(connection, [row.job_id for row in rows])
-    writes = ClaimWrites(now=now)
-    messages: list[LaneMessage] = []
+    planner = _Planner(now=now, until=until)
     for row in rows:
-        _plan_row(row, jobs.get(row.job_id), now=now, until=until, writes=writes, messages=messages)
-    claims.write_claim(connection, writes)
-    return Claim(rows=len(rows), messages=messages, broken=len(writes.broken_job_ids))
+        planner.add(row, jobs.get(row.job_id))
+    claims.write_claim(connection, planner.writes)
+    return Claim(rows=len(rows), messages=planner.messages, broken=len(planner.writes.broken_job_ids))
 
 
-def _plan_row(
-    row: DueRow,
-    job: JobRow | None,
-    *,
-    now: datetime,
-    until: datetime,
-    writes: ClaimWrites,
-    messages: list[LaneMessage],
-) -> None:
-    if job is None or job.state != JobState.ACTIVE:
-        writes.removed_job_ids.append(row.job_id)
-        return
-    try:
-        planned = _plan_job(row, job, now=now, until=until)
-    except (HourbellError, ValueError, ArithmeticError, LookupError) as error:
-        # One bad row (a zone removed, an expression no longer accepted) never stops the others.
-        logger.error("job cannot be planned", extra={"action": "claim", "job": str(row.job_id), "error": str(error)})
-        writes.removed_job_ids.append(row.job_id)
-        writes.broken_job_ids.append(row.job_id)
-        writes.broken_errors.append(str(error)[:1000])
-        return
-    _collect(row, job, planned, now=now, writes=writes, messages=messages)
+class _Planner:
+    """Plans locked rows one by one and gathers what the claim writes and sends."""
 
+    def __init__(self, *, now: datetime, until: datetime) -> None:
+        self._now = now
+        self._until = until
+        self._alike: dict[tuple[str, str, datetime], Plan] = {}
+        self.writes = ClaimWrites(now=now)
+        self.messages: list[LaneMessage] = []
 
-def _plan_job(row: DueRow, job: JobRow, *, now: datetime, until: datetime) -> Plan:
-    return plan(
-        PlannableJob(
+    def add(self, row: DueRow, job: JobRow | None) -> None:
+        writes = self.writes
+        if job is None or job.state != JobState.ACTIVE:
+            writes.removed_job_ids.append(row.job_id)
+            return
+        try:
+            planned = self._plan(row, job)
+        except (HourbellError, ValueError, ArithmeticError, LookupError) as error:
+            # One bad row (a zone removed, an expression no longer accepted) never stops the others.
+            extra = {"action": "claim", "job": str(row.job_id), "error": str(error)}
+            logger.error("job cannot be planned", extra=extra)
+            writes.removed_job_ids.append(row.job_id)
+            writes.broken_job_ids.append(row.job_id)
+            writes.broken_errors.append(str(error)[:1000])
+            return
+        self._gather_runs(row, job, planned)
+        self._gather_missed(row, planned)
+        self._gather_next(row, job, planned)
+
+    def _plan(self, row: DueRow, job: JobRow) -> Plan:
+        key = (job.schedule, job.catch_up, row.scheduled_for)
+        known = self._alike.get(key)
+        if known is not None and not job.window_ms:
+            return known
+        plannable = PlannableJob(
             job_id=job.job_id,
             schedule=schedule_from_json(job.schedule),
             window_ms=job.window_ms,
             catch_up=catch_up_from_json(job.catch_up),
             runs_planned=job.runs_planned,
-        ),
-        scheduled_for=row.scheduled_for,
-        now=now,
-        until=until,
-    )
-
-
-def _collect(
-    row: DueRow,
-    job: JobRow,
-    planned: Plan,
-    *,
-    now: datetime,
-    writes: ClaimWrites,
-    messages: list[LaneMessage],
-) -> None:
-    lane = lane_for(job.timeout_ms)
-    for run in planned.runs:
-        _collect_run(row, job, lane, run.scheduled_for, run.fire_at, now=now, writes=writes)
-        messages.append(
-            LaneMessage(
-                job_id=row.job_id,
-                scheduled_for=run.scheduled_for,
-                tenant_id=row.tenant_id,
-                lane=lane,
-                ready_at=run.fire_at,
-            )
         )
-    for stretch in planned.missed:
-        writes.missed_job_ids.append(row.job_id)
-        writes.missed_first.append(stretch.first)
-        writes.missed_last.append(stretch.last)
-        writes.missed_tenant_ids.append(row.tenant_id)
-        writes.missed_occurrences.append(stretch.occurrences)
-        writes.missed_reasons.append(stretch.reason)
-    if planned.next is not None:
+        planned = plan(plannable, scheduled_for=row.scheduled_for, now=self._now, until=self._until)
+        if plans_alike(plannable):
+            self._alike[key] = planned
+        return planned
+
+    def _gather_runs(self, row: DueRow, job: JobRow, planned: Plan) -> None:
+        writes, lane = self.writes, lane_for(job.timeout_ms)
+        for run in planned.runs:
+            writes.run_job_ids.append(row.job_id)
+            writes.run_scheduled_for.append(run.scheduled_for)
+            writes.run_ids.append(run_id(row.job_id, run.scheduled_for))
+            writes.run_tenant_ids.append(row.tenant_id)
+            writes.run_target_ids.append(job.target_id)
+            writes.run_lanes.append(lane)
+            writes.run_schedule_versions.append(job.schedule_version)
+            writes.run_fire_at.append(run.fire_at)
+            writes.run_wake_at.append(max(run.fire_at, self._now) + WAKE_GRACE)
+            self.messages.append(
+                LaneMessage(
+                    job_id=row.job_id,
+                    scheduled_for=run.scheduled_for,
+                    tenant_id=row.tenant_id,
+                    lane=lane,
+                    ready_at=run.fire_at,
+                )
+            )
+
+    def _gather_missed(self, row: DueRow, planned: Plan) -> None:
+        writes = self.writes
+        for stretch in planned.missed:
+            writes.missed_job_ids.append(row.job_id)
+            writes.missed_first.append(stretch.first)
+            writes.missed_last.append(stretch.last)
+            writes.missed_tenant_ids.append(row.tenant_id)
+            writes.missed_occurrences.append(stretch.occurrences)
+            writes.missed_reasons.append(stretch.reason)
+
+    def _gather_next(self, row: DueRow, job: JobRow, planned: Plan) -> None:
+        writes = self.writes
+        if planned.next is None:
+            writes.removed_job_ids.append(row.job_id)
+            writes.completed_job_ids.append(row.job_id)
+            writes.completed_runs.append(len(planned.runs))
+            return
         writes.moved_job_ids.append(row.job_id)
         writes.moved_next_run_at.append(planned.next.fire_at)
         writes.moved_scheduled_for.append(planned.next.scheduled_for)
         if planned.runs and schedule_from_json(job.schedule).max_runs is not None:
             writes.counted_job_ids.append(row.job_id)
             writes.counted_runs.append(len(planned.runs))
-    else:
-        writes.removed_job_ids.append(row.job_id)
-        writes.completed_job_ids.append(row.job_id)
-        writes.completed_runs.append(len(planned.runs))
-
-
-def _collect_run(
-    row: DueRow,
-    job: JobRow,
-    lane: Lane,
-    scheduled_for: datetime,
-    fire_at: datetime,
-    *,
-    now: datetime,
-    writes: ClaimWrites,
-) -> None:
-    writes.run_job_ids.append(row.job_id)
-    writes.run_scheduled_for.append(scheduled_for)
-    writes.run_ids.append(run_id(row.job_id, scheduled_for))
-    writes.run_tenant_ids.append(row.tenant_id)
-    writes.run_target_ids.append(job.target_id)
-    writes.run_lanes.append(lane)
-    writes.run_states.append(RunState.QUEUED)
-    writes.run_reasons.append(None)
-    writes.run_schedule_versions.append(job.schedule_version)
-    writes.run_fire_at.append(fire_at)
-    writes.run_wake_at.append(max(fire_at, now) + WAKE_GRACE)
 
 
 @lru_cache(maxsize=4096)

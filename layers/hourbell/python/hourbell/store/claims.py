@@ -6,12 +6,13 @@ on a job's due row is the only one who plans it, and everybody who edits a sched
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from hourbell.store.arrays import instant_array, integer_array, uuid_array, word_array
 from hourbell.store.connection import Connection
 from hourbell.store.sql import query
 
@@ -50,11 +51,9 @@ class ClaimWrites:
     run_tenant_ids: list[UUID] = field(default_factory=list)
     run_target_ids: list[UUID] = field(default_factory=list)
     run_lanes: list[str] = field(default_factory=list)
-    run_states: list[str] = field(default_factory=list)
-    run_reasons: list[str | None] = field(default_factory=list)
     run_schedule_versions: list[int] = field(default_factory=list)
     run_fire_at: list[datetime] = field(default_factory=list)
-    run_wake_at: list[datetime | None] = field(default_factory=list)
+    run_wake_at: list[datetime] = field(default_factory=list)
     moved_job_ids: list[UUID] = field(default_factory=list)
     moved_next_run_at: list[datetime] = field(default_factory=list)
     moved_scheduled_for: list[datetime] = field(default_factory=list)
@@ -71,6 +70,40 @@ class ClaimWrites:
     missed_tenant_ids: list[UUID] = field(default_factory=list)
     missed_occurrences: list[int] = field(default_factory=list)
     missed_reasons: list[str] = field(default_factory=list)
+
+
+_COLUMNS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
+    (
+        uuid_array,
+        (
+            "run_job_ids",
+            "run_ids",
+            "run_tenant_ids",
+            "run_target_ids",
+            "moved_job_ids",
+            "removed_job_ids",
+            "counted_job_ids",
+            "completed_job_ids",
+            "broken_job_ids",
+            "missed_job_ids",
+            "missed_tenant_ids",
+        ),
+    ),
+    (
+        instant_array,
+        (
+            "run_scheduled_for",
+            "run_fire_at",
+            "run_wake_at",
+            "moved_next_run_at",
+            "moved_scheduled_for",
+            "missed_first",
+            "missed_last",
+        ),
+    ),
+    (integer_array, ("run_schedule_versions", "counted_runs", "completed_runs", "missed_occurrences")),
+    (word_array, ("run_lanes", "missed_reasons")),
+)
 
 
 def lock_due_of_shards(
@@ -102,7 +135,11 @@ def fetch_plannable_jobs(connection: Connection, job_ids: Sequence[UUID]) -> dic
 
 def write_claim(connection: Connection, writes: ClaimWrites) -> None:
     """Write a whole claim in one statement."""
-    connection.execute(query("write_claim"), {name: getattr(writes, name) for name in writes.__slots__})
+    values: dict[str, object] = {"now": writes.now, "broken_errors": writes.broken_errors}
+    for encode, names in _COLUMNS:
+        for name in names:
+            values[name] = encode(getattr(writes, name))
+    connection.execute(query("write_claim"), values)
 
 
 def wake_unsent(connection: Connection, runs: Sequence[tuple[UUID, datetime]], *, now: datetime) -> None:

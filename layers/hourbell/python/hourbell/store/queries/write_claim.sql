@@ -1,20 +1,19 @@
 -- Writes one claim whole: the runs (a run already there is only confirmed for the present schedule), the due rows moved on or removed, the jobs completed.
 with planned as (
     insert into run as waiting (
-        job_id, scheduled_for, run_id, tenant_id, target_id, origin, lane, state, reason,
-        schedule_version, fire_at, next_attempt_at, wake_at, finished_at, created_at
+        job_id, scheduled_for, run_id, tenant_id, target_id, origin, lane, state,
+        schedule_version, fire_at, next_attempt_at, wake_at, created_at
     )
     select
-        p.job_id, p.scheduled_for, p.run_id, p.tenant_id, p.target_id, 'schedule', p.lane, p.state, p.reason,
-        p.schedule_version, p.fire_at, p.fire_at, p.wake_at,
-        case when p.state = 'skipped' then %(now)s end, %(now)s
+        p.job_id, p.scheduled_for, p.run_id, p.tenant_id, p.target_id, 'schedule', p.lane, 'queued',
+        p.schedule_version, p.fire_at, p.fire_at, p.wake_at, %(now)s
     from unnest(
         %(run_job_ids)s::uuid [], %(run_scheduled_for)s::timestamptz [], %(run_ids)s::uuid [],
         %(run_tenant_ids)s::uuid [], %(run_target_ids)s::uuid [], %(run_lanes)s::text [],
-        %(run_states)s::text [], %(run_reasons)s::text [], %(run_schedule_versions)s::integer [],
+        %(run_schedule_versions)s::integer [],
         %(run_fire_at)s::timestamptz [], %(run_wake_at)s::timestamptz []
     ) as p (
-        job_id, scheduled_for, run_id, tenant_id, target_id, lane, state, reason, schedule_version, fire_at, wake_at
+        job_id, scheduled_for, run_id, tenant_id, target_id, lane, schedule_version, fire_at, wake_at
     )
     on conflict (job_id, scheduled_for) do update
     set schedule_version = excluded.schedule_version
