@@ -11,9 +11,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, NotRequired, Self, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict, cast
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
 JsonObject = Mapping[str, Any]
 
@@ -152,6 +153,8 @@ class Client:
         timeout_seconds: float = 30,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        import httpx  # here, so that a command that calls nothing does not wait for it
+
         self.url = url.rstrip("/")
         self._http = httpx.Client(
             headers={"Authorization": f"Bearer {api_key}"}, timeout=timeout_seconds, transport=transport
@@ -234,6 +237,8 @@ class Client:
         self, method: str, path: str, *, json: Any = None, params: Mapping[str, Any] | None = None
     ) -> httpx.Response:
         """Any call of the API; the typed methods stand on it."""
+        import httpx
+
         headers = {"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}
         given = {name: value for name, value in (params or {}).items() if value is not None}
         try:

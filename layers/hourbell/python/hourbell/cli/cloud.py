@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 import typer
 
-from hourbell.cli.demo_screen import print_summary, screen
 from hourbell.cli.output import AsJson, console, print_fields, print_json
 from hourbell.cli.progress import StepPrinter
 from hourbell.client import Client
-from hourbell.local.cloud import Cloud
 from hourbell.local.project import Project, StateDirectory
-from hourbell.local.state import CloudRecord
+
+if TYPE_CHECKING:
+    from hourbell.local.state import Cloud
 
 
 def up() -> None:
@@ -32,6 +33,8 @@ def down() -> None:
 
 def status(*, as_json: AsJson = False) -> None:
     """Show whether the local cloud runs, and where; exit 1 when it does not."""
+    from hourbell.local.state import Cloud, CloudRecord
+
     record = CloudRecord.read(StateDirectory.of(Project.find())) or CloudRecord()
     if as_json:
         print_json({"up": record.is_up, **record.to_json()})
@@ -48,8 +51,10 @@ def status(*, as_json: AsJson = False) -> None:
 
 def demo() -> None:
     """Schedule jobs over HTTP and watch them ring for about 40 s; exit 1 if one is missing, doubled or late."""
+    from hourbell.cli.demo_screen import print_summary, screen
     from hourbell.local import cloud
     from hourbell.local.demo import run_demo
+    from hourbell.local.state import CloudRecord
 
     project = Project.find()
     state = StateDirectory.of(project)

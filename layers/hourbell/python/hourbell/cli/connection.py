@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from hourbell.client import Client, ClientError
 from hourbell.local.errors import LocalCloudError
 from hourbell.local.project import Project, StateDirectory
-from hourbell.local.state import CloudRecord
+
+if TYPE_CHECKING:
+    from hourbell.local.state import CloudRecord
 
 
 def connect() -> Client:
@@ -29,6 +32,8 @@ def connect() -> Client:
 
 
 def _local_cloud() -> CloudRecord | None:
+    from hourbell.local.state import CloudRecord
+
     try:
         record = CloudRecord.read(StateDirectory.of(Project.find()))
     except LocalCloudError:

@@ -9,9 +9,7 @@ from typing import Annotated
 import typer
 
 from hourbell.cli.output import print_json
-from hourbell.local.cloud import Cloud
 from hourbell.local.project import Project, StateDirectory
-from hourbell.local.state import CloudRecord
 
 # The folder of a function is not its name where it is deployed more than once.
 _DEPLOYED_AS = {"worker": "worker-shared"}
@@ -23,6 +21,7 @@ def invoke(
 ) -> None:
     """Invoke a function of the local cloud and print what it answers."""
     from hourbell.local import aws
+    from hourbell.local.state import Cloud, CloudRecord
 
     try:
         content = json.loads(event.read_text(encoding="utf-8"))

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-import httpx
 import psycopg
 from psycopg import sql
 
@@ -24,7 +23,7 @@ from hourbell.local.postgres import EmbeddedPostgres, PostgresServer
 from hourbell.local.processes import ProcessRecord
 from hourbell.local.progress import Progress, Silence
 from hourbell.local.project import Project, StateDirectory
-from hourbell.local.state import EMULATOR, POSTGRES, CloudRecord, locked
+from hourbell.local.state import EMULATOR, POSTGRES, Cloud, CloudRecord, locked
 from hourbell.services.tenants import create_api_key, create_tenant, key_digest
 from hourbell.store.bootstrap import bootstrap
 from hourbell.store.connection import Database
@@ -33,38 +32,6 @@ DATABASE = "hourbell"
 TENANT = "local"
 
 _FIND_KEY = "select 1 from api_key where secret_sha256 = %s and revoked_at is null"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cloud:
-    """A running local cloud.
-
-    Attributes:
-        url: the API's address, without ``/v1``.
-        database: libpq connection string of the database's superuser.
-        endpoint: where the emulated AWS services answer.
-        outputs: what the stacks gave out.
-    """
-
-    url: str
-    api_key: str
-    database: str
-    endpoint: str
-    outputs: Mapping[str, str]
-
-    @classmethod
-    def of(cls, record: CloudRecord) -> Cloud:
-        """The cloud that a complete record describes."""
-        if record.url is None or record.api_key is None or record.database is None or record.emulator_port is None:
-            raise LocalCloudError("The local cloud is not up: make up")
-        endpoint = f"http://{emulator.HOST}:{record.emulator_port}"
-        return cls(
-            url=record.url,
-            api_key=record.api_key,
-            database=record.database,
-            endpoint=endpoint,
-            outputs=record.outputs,
-        )
 
 
 def up(project: Project, state: StateDirectory, *, progress: Progress | None = None) -> Cloud:
@@ -214,6 +181,8 @@ class _Ascent:
             database.close()
 
     def _call_api(self) -> None:
+        import httpx
+
         cloud = Cloud.of(self.record)
         headers = {"Authorization": f"Bearer {cloud.api_key}"}
         with httpx.Client(trust_env=False, timeout=60) as http:

@@ -16,8 +16,8 @@ import psutil
 
 from hourbell.local.errors import LocalCloudError
 from hourbell.local.processes import MARK, ProcessRecord, end, marked, spawn, with_descendants
+from hourbell.local.state import HOST
 
-HOST = "127.0.0.1"
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 

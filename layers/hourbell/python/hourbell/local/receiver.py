@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
-from hourbell.local.emulator import HOST
+from hourbell.local.state import HOST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

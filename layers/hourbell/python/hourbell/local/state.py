@@ -14,6 +14,7 @@ from hourbell.local.errors import LocalCloudError
 from hourbell.local.processes import ProcessRecord
 from hourbell.local.project import StateDirectory
 
+HOST = "127.0.0.1"
 EMULATOR = "emulator"
 POSTGRES = "postgres"
 
@@ -69,6 +70,38 @@ class CloudRecord:
     def to_json(self) -> dict[str, Any]:
         """The record as it stands in the file."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cloud:
+    """A running local cloud.
+
+    Attributes:
+        url: the API's address, without ``/v1``.
+        database: libpq connection string of the database's superuser.
+        endpoint: where the emulated AWS services answer.
+        outputs: what the stacks gave out.
+    """
+
+    url: str
+    api_key: str
+    database: str
+    endpoint: str
+    outputs: Mapping[str, str]
+
+    @classmethod
+    def of(cls, record: CloudRecord) -> Cloud:
+        """The cloud that a complete record describes."""
+        if record.url is None or record.api_key is None or record.database is None or record.emulator_port is None:
+            raise LocalCloudError("The local cloud is not up: make up")
+        endpoint = f"http://{HOST}:{record.emulator_port}"
+        return cls(
+            url=record.url,
+            api_key=record.api_key,
+            database=record.database,
+            endpoint=endpoint,
+            outputs=record.outputs,
+        )
 
 
 @contextlib.contextmanager
