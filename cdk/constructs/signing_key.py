@@ -1,0 +1,39 @@
+"""The stage's signing key: it signs calls to targets and list cursors."""
+
+from collections.abc import Mapping
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from cdk.constructs.acknowledgement import acknowledge
+from cdk.constructs.function import HourbellFunction
+
+
+class SigningKey(Construct):
+    """A random key that Secrets Manager makes and keeps; no template or log ever holds it."""
+
+    def __init__(self, scope: Construct, id: str, *, keep: bool) -> None:
+        super().__init__(scope, id)
+        self._secret = secretsmanager.Secret(
+            self,
+            "Secret",
+            description="Hourbell signs calls to targets and list cursors with this key",
+            generate_secret_string=secretsmanager.SecretStringGenerator(password_length=64, exclude_punctuation=True),
+            removal_policy=RemovalPolicy.RETAIN if keep else RemovalPolicy.DESTROY,
+        )
+        acknowledge(
+            self._secret,
+            "AwsSolutions-SMG4",
+            "Receivers verify signatures with this key: replacing it takes a step of theirs, so it has no schedule.",
+        )
+
+    def environment(self) -> Mapping[str, str]:
+        """What a function that signs is told: where the key is, never the key."""
+        return {"HOURBELL_SIGNING_SECRET": self._secret.secret_arn}
+
+    def grant_sign(self, function: HourbellFunction) -> None:
+        """Let the function read the key."""
+        statement = iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=[self._secret.secret_arn])
+        function.role.add_to_policy(statement)

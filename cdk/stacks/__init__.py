@@ -1,0 +1,1 @@
+"""The five stacks: they compose constructs and grant."""

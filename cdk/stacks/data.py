@@ -1,0 +1,59 @@
+"""The data stack: what must outlive everything else, and the schema."""
+
+from aws_cdk import Stack
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
+from cdk.constructs.aurora import AuroraPostgres
+from cdk.constructs.database import Database
+from cdk.constructs.function import HourbellFunction, Workshop
+from cdk.constructs.layers import Layers
+from cdk.constructs.migrations import Migrations
+from cdk.constructs.own_postgres import OwnPostgres
+from cdk.constructs.place import Place, Places, Sources
+from cdk.constructs.signing_key import SigningKey
+from cdk.constructs.storage import ColdBucket, data_key
+from cdk.settings import OwnDatabase, StageSettings
+
+
+class DataStack(Stack):
+    """Database, cold bucket, signing key; the migrator brings the schema up to date.
+
+    Stacks with functions depend on this one, so that new code never meets an old schema.
+    """
+
+    def __init__(
+        self, scope: Construct, id: str, *, settings: StageSettings, sources: Sources, places: Places | None
+    ) -> None:
+        description = f"Hourbell {settings.name}: database, cold tier, schema"
+        super().__init__(scope, id, description=description, termination_protection=settings.keep_data)
+        key = data_key(self, "Key", settings=settings)
+        self.cold_bucket = ColdBucket(self, "Cold", settings=settings, key=key)
+        self.signing_key = SigningKey(self, "SigningKey", keep=settings.keep_data)
+        place = places.inside if places else None
+        self.database: Database = self._database(settings, place, key)
+        self._migrate(settings, sources, place)
+
+    def _database(self, settings: StageSettings, place: Place | None, key: kms.IKey) -> Database:
+        if isinstance(settings.database, OwnDatabase):
+            return OwnPostgres(settings.database)
+        if place is None:
+            raise ValueError("Aurora needs a network")
+        return AuroraPostgres(self, "Aurora", stage=settings, settings=settings.database, place=place, key=key)
+
+    def _migrate(self, settings: StageSettings, sources: Sources, place: Place | None) -> None:
+        layers = Layers(self, "Layers", settings=settings, build=sources.layers)
+        migrator = HourbellFunction(
+            self,
+            "Migrator",
+            workshop=Workshop(settings=settings, sources=sources, layers=layers),
+            name="migrator",
+            description="Applies schema migrations at deploy",
+            environment=self.database.administrator_environment(),
+            place=place,
+        )
+        self.database.grant_administer(migrator)
+        migrations = Migrations(self, "Migrations", settings=settings, migrator=migrator, migrations=sources.migrations)
+        if isinstance(self.database, AuroraPostgres):
+            # the instances, not only the cluster, must stand before the first connection
+            migrations.node.add_dependency(self.database.cluster)
