@@ -104,12 +104,12 @@ class Stretch(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """The changes inside [start, end); what lies within a day of its edges is known, but not answered for."""
+    """The stretches that fill [start, end), and where each but the first begins."""
 
     start: int
     end: int
-    changes: tuple[int, ...]
-    offsets: tuple[int, ...]
+    changes: list[int]
+    stretches: list[Stretch]
 
 
 class Zone:
@@ -120,19 +120,14 @@ class Zone:
     def __init__(self, info: ZoneInfo) -> None:
         self.info = info
         self.name = info.key
-        self._known = _Known(0, 0, (), (0,))
+        self._known = _Known(0, 0, [], [])
 
     def stretch(self, second: int) -> Stretch:
         """The stretch that holds this instant."""
         known = self._known
-        if not known.start + DAY <= second < known.end - DAY:
+        if not known.start <= second < known.end:
             known = self._known = self._look(second)
-        changes, offsets = known.changes, known.offsets
-        i = bisect_right(changes, second)
-        offset = offsets[i]
-        start, before = (changes[i - 1], offsets[i - 1]) if i else (known.start + DAY, offset)
-        end, after = (changes[i], offsets[i + 1]) if i < len(changes) else (known.end - DAY, offset)
-        return Stretch(start, end, offset, before, after)
+        return known.stretches[bisect_right(known.changes, second)]
 
     def local(self, second: int) -> datetime:
         """The aware local time of an instant."""
@@ -156,17 +151,19 @@ class Zone:
             start, end = second - _YEAR, second + 2 * _YEAR
         else:
             reach = known.end - known.start
-            start = known.start if second >= known.start + DAY else min(second - _YEAR, known.start - reach)
-            end = known.end if second < known.end - DAY else max(second + _YEAR, known.end + reach)
+            start = known.start if second >= known.start else min(second - _YEAR, known.start - reach)
+            end = known.end if second < known.end else max(second + _YEAR, known.end + reach)
         start, end = max(start, -_YEAR), min(end, LAST_SECOND + _YEAR)
+        # A margin on both sides: what happens just outside bears on the times just inside.
+        probes = range(start - _STEP, end + 2 * _STEP, _STEP)
         changes: list[int] = []
-        offsets = [self._offset(start)]
-        for probe in range(start + _STEP, end + _STEP, _STEP):
+        offsets = [self._offset(probes[0])]
+        for probe in probes[1:]:
             offset = self._offset(probe)
             if offset != offsets[-1]:
                 changes.append(self._change(probe - _STEP, probe, offset))
                 offsets.append(offset)
-        return _Known(start, end, tuple(changes), tuple(offsets))
+        return _Known(start, end, changes, _stretches(changes, offsets, probes[0], probes[-1] + 1))
 
     def _change(self, low: int, high: int, offset: int) -> int:
         """The first instant in (low, high] with this offset."""
@@ -181,6 +178,12 @@ class Zone:
     def _offset(self, second: int) -> int:
         offset = self.local(second).utcoffset()
         return 0 if offset is None else offset.days * DAY + offset.seconds
+
+
+def _stretches(changes: list[int], offsets: list[int], start: int, end: int) -> list[Stretch]:
+    starts, ends = [start, *changes], [*changes, end]
+    befores, afters = [offsets[0], *offsets[:-1]], [*offsets[1:], offsets[-1]]
+    return [Stretch(*each) for each in zip(starts, ends, offsets, befores, afters, strict=True)]
 
 
 # --- Recurring wall times in a zone ---
@@ -201,24 +204,22 @@ class ZonedTimes:
         """The first instant at or after `second`, and a note when a clock change concerns it."""
         while second <= LAST_SECOND:
             stretch = self.zone.stretch(second)
-            if second == stretch.start and (moved := self._moved(stretch)) is not None:
-                if (found := (stretch.start + stretch.offset) // DAY) not in self.excluded:
+            start, end, offset, before, _ = stretch
+            low = second + offset
+            if before < offset:
+                if second == start and self._allowed(low) and (moved := self._moved(stretch)) is not None:
                     return second, f"shifted by the clock change from {_clock(moved)}"
-                second = self._day_end(stretch, found)
-                continue
-            low = max(second, self._first_pass_end(stretch)) + stretch.offset
+            elif before > offset:
+                low = max(second, self._first_pass_end(stretch)) + offset
             wall = self.times.next_from(low)
             if wall is None:
                 return None
-            found = wall - stretch.offset
-            if found >= stretch.end:
+            if wall - offset >= end:
                 second = self._leap(stretch, low, wall)
-            elif self.excluded and wall // DAY in self.excluded:
-                second = self._day_end(stretch, wall // DAY)
-            elif found > LAST_SECOND:
-                return None
+            elif self.excluded and not self._allowed(wall):
+                second = min(end, (wall // DAY + 1) * DAY - offset)
             else:
-                return found, self._note(stretch, found)
+                return (wall - offset, self._note(stretch, wall - offset)) if wall - offset <= LAST_SECOND else None
         return None
 
     def last_until(self, second: int) -> tuple[int, str | None] | None:
@@ -236,7 +237,7 @@ class ZonedTimes:
                     return found, self._note(stretch, found)
                 second = max(wall // DAY * DAY - stretch.offset, self._first_pass_end(stretch)) - 1
                 continue
-            if (moved := self._moved(stretch)) is not None and self._allowed(stretch.start, stretch):
+            if self._allowed(stretch.start + stretch.offset) and (moved := self._moved(stretch)) is not None:
                 return stretch.start, f"shifted by the clock change from {_clock(moved)}"
             at_the_edge = second - stretch.start < DAY  # the stretch before may hold times after `high`
             second = stretch.start - 1
@@ -300,18 +301,16 @@ class ZonedTimes:
         at_the_edge = stretch.end + stretch.offset - low < DAY  # a change there may bring back times before `low`
         return stretch.end if at_the_edge else max(stretch.end, far)
 
-    def _day_end(self, stretch: Stretch, day: int) -> int:
-        return min(stretch.end, (day + 1) * DAY - stretch.offset)
-
-    def _allowed(self, second: int, stretch: Stretch) -> bool:
-        return (second + stretch.offset) // DAY not in self.excluded
+    def _allowed(self, wall: int) -> bool:
+        return wall // DAY not in self.excluded
 
     def _note(self, stretch: Stretch, second: int) -> str | None:
-        if stretch.after < stretch.offset and second >= stretch.end - (stretch.offset - stretch.after):
+        start, end, offset, before, after = stretch
+        if after < offset and second >= end - (offset - after):
             if self.interval_like or self.repeat_twice:
                 return "first pass of a time that comes twice"
             return "this time comes twice; it runs in the first pass"
-        if stretch.before > stretch.offset and second < stretch.start + (stretch.before - stretch.offset):
+        if before > offset and second < start + (before - offset):
             return "second pass of a time that comes twice"
         return None
 

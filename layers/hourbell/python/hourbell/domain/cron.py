@@ -20,7 +20,7 @@ from uuid import UUID
 
 from hourbell.domain.errors import FieldError, shown
 from hourbell.domain.limits import CRON_MAX_LENGTH
-from hourbell.domain.wall_times import MONTH_LENGTHS, DayRule, WallTimes
+from hourbell.domain.wall_times import MONTH_LENGTHS, DayRule, Days, WallTimes
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -268,11 +268,9 @@ class CronExpression:
 
     def times(self, job_id: UUID | None) -> WallTimes:
         """The wall times of this job; without H they are the same for every job."""
-        if not self.hashed:
-            return _wall_times(self, None)
-        if job_id is None:
+        if self.hashed and job_id is None:
             raise _refused("H is worked out from the id of a job, and here is none")
-        return _wall_times(self, job_id)
+        return _wall_times(self, job_id if self.hashed else None)
 
 
 def parse_cron(expression: object) -> CronExpression:
@@ -340,24 +338,35 @@ def _refuse_what_never_comes(parsed: CronExpression) -> None:
     """Looks at every kind of year there is: 7 first weekdays, with and without a leap day."""
     months = parsed._fields[4]
     for numbers in {months.resolved(number) for number in range(12 if months.hashed else 1)}:
-        days = _days(parsed, None)
-        if not any(days.pattern(*kind) for month in numbers for kind in _kinds_of(month)):
+        days = _day_rule(parsed, None)
+        lengths = {MONTH_LENGTHS[month] for month in numbers} | ({29} if 2 in numbers else set())
+        if not any(days.mask(first, length) for length in lengths for first in range(7)):
             raise _refused(_never(days, numbers))
 
 
-def _kinds_of(month: int) -> Iterable[tuple[int, int, int]]:
-    lengths = (28, 29) if month == 2 else (MONTH_LENGTHS[month],)
-    return ((month, first, length) for first in range(7) for length in lengths)
-
-
 def _never(days: DayRule, months: tuple[int, ...]) -> str:
-    if days.days and not days.relative_days and days.any_weekday:
+    if days.plain_days_only:
         numbers = " or ".join(str(day) for day in sorted(days.days))
         return f"{numbers} {' or '.join(_MONTH_NAMES[month - 1] for month in months)} never comes"
     return "no date ever fits both the day of month and the day of week"
 
 
-def _days(parsed: CronExpression, job_id: UUID | None) -> DayRule:
+@lru_cache(maxsize=8_192)
+def _wall_times(parsed: CronExpression, job_id: UUID | None) -> WallTimes:
+    seconds, minutes, hours = (
+        read.resolved(_number(job_id, kind) if read.hashed else 0)
+        for read, kind in zip(parsed._fields[:3], _KINDS[:3], strict=True)
+    )
+    hashed_days = any(read.hashed for read in parsed._fields[3:])
+    return WallTimes(seconds, minutes, hours, _days(parsed, job_id if hashed_days else None))
+
+
+@lru_cache(maxsize=8_192)
+def _days(parsed: CronExpression, job_id: UUID | None) -> Days:
+    return Days(_day_rule(parsed, job_id))
+
+
+def _day_rule(parsed: CronExpression, job_id: UUID | None) -> DayRule:
     day, month, weekday = parsed._fields[3:]
     return DayRule(
         months=frozenset(month.resolved(_number(job_id, _MONTH)) if job_id else _every_month(month)),
@@ -381,15 +390,6 @@ def _number(job_id: UUID | None, kind: _Kind) -> int:
     if job_id is None:
         return 0
     return int.from_bytes(sha256(kind.name.encode() + job_id.bytes).digest()[:8])
-
-
-@lru_cache(maxsize=8_192)
-def _wall_times(parsed: CronExpression, job_id: UUID | None) -> WallTimes:
-    seconds, minutes, hours = (
-        read.resolved(_number(job_id, kind) if read.hashed else 0)
-        for read, kind in zip(parsed._fields[:3], _KINDS[:3], strict=True)
-    )
-    return WallTimes(seconds, minutes, hours, _days(parsed, job_id))
 
 
 # --- A second reading ---

@@ -45,6 +45,7 @@ from hourbell.domain.wall_times import DAY, EPOCH_DAY
 Found = tuple[int, str | None]  # milliseconds since 1970, note
 _LAST_MS = epoch_ms(MAX_INSTANT)
 _MILLISECOND = timedelta(milliseconds=1)
+_ANSWERS_KEPT = 8
 _NO_DATES: tuple[date, ...] = ()
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -71,6 +72,8 @@ class _Bounds:
     end_at: datetime | None = None
     max_runs: int | None = None
     exclude: tuple[date, ...] = ()
+    # The answers given last, by the millisecond asked about: thousands of jobs share one schedule and one instant.
+    _answers: dict[int, Occurrence | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def _excluded_days(self) -> frozenset[int]:
         return frozenset(day.toordinal() - EPOCH_DAY for day in self.exclude)
@@ -217,6 +220,20 @@ def next_after(
     """
     since = instant - EPOCH
     earliest = -(-since // _MILLISECOND) if inclusive else since // _MILLISECOND + 1
+    if isinstance(schedule, Cron) and schedule.expression.hashed:
+        return _first_from(schedule, job_id, earliest)
+    answers = schedule._answers
+    try:
+        return answers[earliest]
+    except KeyError:
+        found = _first_from(schedule, job_id, earliest)
+    if len(answers) >= _ANSWERS_KEPT:
+        answers.clear()
+    answers[earliest] = found
+    return found
+
+
+def _first_from(schedule: Schedule, job_id: UUID | None, earliest: int) -> Occurrence | None:
     if schedule.start_at is not None:
         earliest = max(earliest, epoch_ms(schedule.start_at))
     return _within(schedule, schedule._first_from(max(earliest, 0), job_id))
@@ -283,7 +300,7 @@ def parse_schedule(mapping: object, *, now: datetime) -> Schedule:
     return schedule
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=8_192)
 def schedule_from_json(text: str) -> Schedule:
     """From what the database kept (the JSON of `to_mapping`): no check against the present, parsed once per text.
 

@@ -1,0 +1,200 @@
+"""The clock rules against a walk that knows nothing of stretches: minute by minute, with zoneinfo alone.
+
+Around every clock change of 2024-2030, random expressions with hours near the change must give what the walk gives,
+under every setting. cronsim is a third opinion where its rule is the same. The default run takes a sample;
+HOURBELL_FULL_CLOCK=1 takes every change of every zone.
+"""
+
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from cronsim import CronSim
+from hourbell.domain.clock import Zone, zone, zone_names
+from hourbell.domain.schedule import count_between, includes, last_before
+
+from tests.unit.domain.clocks import cron, inside, later, utc, zulu
+
+FULL = os.environ.get("HOURBELL_FULL_CLOCK") == "1"
+EXPRESSIONS = 300 if FULL else 8
+FIRST, LAST = utc("2024-01-01T00:00Z"), utc("2031-01-01T00:00Z")
+AROUND = timedelta(hours=9)
+SETTINGS = [(gap, repeat) for gap in ("run", "skip") for repeat in ("once", "twice")]
+# cronsim loses times of a change of other than a whole hour, and of one at midnight.
+CRONSIM_ERRS = {"Australia/Lord_Howe", "Australia/LHI", "Pacific/Chatham", "NZ-CHAT", "Antarctica/Troll"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A clock change, and one of the zones that has it."""
+
+    name: str
+    second: int
+    before: int
+    after: int
+
+    @property
+    def after_text(self) -> str:
+        return zulu(datetime.fromtimestamp(self.second, UTC) - AROUND)
+
+    @property
+    def until_text(self) -> str:
+        return zulu(datetime.fromtimestamp(self.second, UTC) + AROUND)
+
+
+def changes_of(name: str) -> Iterator[Change]:
+    second, found = int(FIRST.timestamp()), zone(name)
+    while second < LAST.timestamp():
+        stretch = found.stretch(second)
+        if stretch.before != stretch.offset and stretch.start >= FIRST.timestamp():
+            yield Change(name, stretch.start, stretch.before, stretch.offset)
+        second = stretch.end
+
+
+@cache
+def all_changes() -> list[Change]:
+    """Zones that change together between the same offsets behave the same; one of them stands for all."""
+    different: dict[tuple[int, int, int], Change] = {}
+    for name in sorted(zone_names()):
+        for change in changes_of(name):
+            different.setdefault((change.second, change.before, change.after), change)
+    return list(different.values())
+
+
+def chosen_changes() -> list[Change]:
+    return all_changes() if FULL else random.Random(7).sample(all_changes(), 40)
+
+
+# --- The walk ---
+
+
+def values(text: str, low: int, high: int) -> set[int]:
+    """A field of plain lists, ranges and steps; nothing of the product's own reading."""
+    found: set[int] = set()
+    for item in text.split(","):
+        span, _, step = item.partition("/")
+        first, _, last = span.replace("*", f"{low}-{high}").partition("-")
+        found.update(range(int(first), int(last or first) + 1, int(step or 1)))
+    return found
+
+
+class Walk:
+    """Every minute around a change, in the order of instants."""
+
+    def __init__(self, change: Change) -> None:
+        info = ZoneInfo(change.name)
+        middle = datetime.fromtimestamp(change.second, UTC)
+        minutes = int(AROUND.total_seconds()) // 60
+        self.instants = [middle + timedelta(minutes=n) for n in range(-minutes, minutes + 1)]
+        self.walls = [instant.astimezone(info).replace(tzinfo=None) for instant in self.instants]
+
+    def found(self, expression: str, gap: str, repeat: str) -> list[str]:
+        minute, hour, day, month, weekday = expression.split()
+        wildcard = minute.startswith("*") or hour.startswith("*")
+        minutes, hours, months = values(minute, 0, 59), values(hour, 0, 23), values(month, 1, 12)
+        days, weekdays = values(day, 1, 31), {number % 7 for number in values(weekday, 0, 7)}
+        both = day.startswith("*") or weekday.startswith("*")
+
+        def fits(wall: datetime) -> bool:
+            if wall.minute not in minutes or wall.hour not in hours or wall.month not in months:
+                return False
+            fitting = (wall.day in days, wall.isoweekday() % 7 in weekdays)
+            return all(fitting) if both else any(fitting)
+
+        result: list[str] = []
+        seen: set[datetime] = set()
+        previous = self.walls[0] - timedelta(minutes=1)
+        for instant, wall in zip(self.instants, self.walls, strict=True):
+            missing = (wall - previous) // timedelta(minutes=1) - 1
+            skipped = (previous + timedelta(minutes=n) for n in range(1, missing + 1))
+            moved = not wildcard and gap == "run" and 0 < missing < 180 and any(map(fits, skipped))
+            again = wall in seen and not wildcard and repeat == "once"
+            if moved or (fits(wall) and not again):
+                result.append(zulu(instant))
+            seen.add(wall)
+            previous = wall
+        return result[1:] if result and result[0] == zulu(self.instants[0]) else result
+
+
+def expressions(change: Change, count: int) -> Iterator[str]:
+    """With hours near the change, so that most of them meet it."""
+    rng = random.Random(f"{change.name} {change.second}")
+    wall = datetime.fromtimestamp(change.second + change.before, UTC)
+    for _ in range(count):
+        hours = [str((wall.hour + rng.randint(-3, 3)) % 24) for _ in range(rng.randint(1, 3))]
+        minutes = sorted({str(rng.randrange(60)) for _ in range(rng.randint(1, 4))})
+        low = rng.randrange(1, 22)
+        minute = rng.choice([",".join(minutes), "0", "30", "59", "0-59", "15-45/7", "*", f"*/{rng.randint(2, 59)}"])
+        hour = rng.choice([",".join(hours), hours[0], f"{low}-23", f"0-{low}/2", "*", f"*/{rng.randint(2, 12)}"])
+        day = rng.choice(["*", "*", str(wall.day), "*/2", "1-31"])
+        weekday = rng.choice(["*", "*", str(wall.isoweekday() % 7), "0,6,7", "1-5", "*/2"])
+        yield f"{minute} {hour} {day} {rng.choice(['*', str(wall.month)])} {weekday}"
+
+
+@pytest.mark.parametrize("change", chosen_changes(), ids=lambda change: f"{change.name}-{change.until_text[:10]}")
+def test_around_a_change(change: Change) -> None:
+    walk = Walk(change)
+    for expression in expressions(change, EXPRESSIONS):
+        for gap, repeat in SETTINGS:
+            schedule = cron(expression, change.name, gap=gap, repeat=repeat)
+            expected = walk.found(expression, gap, repeat)
+            assert listed(schedule, change) == expected, (expression, gap, repeat)
+            check_backwards_and_counted(schedule, change, expected)
+
+
+def listed(schedule, change: Change) -> list[str]:
+    return inside(schedule, change.after_text, change.until_text)
+
+
+def check_backwards_and_counted(schedule, change: Change, expected: list[str]) -> None:
+    """Looking back, counting and asking about one instant must tell the same story."""
+    after, until = utc(change.after_text), utc(change.until_text)
+    assert count_between(schedule, None, after, until, cap=10_000) == len(expected)
+    backwards, instant = [], until
+    while (found := last_before(schedule, None, instant)) is not None and found.scheduled_for > after:
+        backwards.append(zulu(found.scheduled_for))
+        instant = later(found.scheduled_for, milliseconds=-1)
+    assert backwards[::-1] == expected
+    assert all(includes(schedule, None, utc(text)) for text in expected[:3])
+
+
+@pytest.mark.parametrize("change", chosen_changes(), ids=lambda change: f"{change.name}-{change.until_text[:10]}")
+def test_cronsim_agrees(change: Change) -> None:
+    if change.name in CRONSIM_ERRS:
+        pytest.skip("known to err here")
+    for expression in expressions(change, EXPRESSIONS):
+        start = (datetime.fromtimestamp(change.second, UTC) - AROUND).astimezone(ZoneInfo(change.name))
+        theirs: list[str] = []
+        for found in CronSim(expression, start):
+            instant = found.astimezone(UTC)
+            if instant > utc(change.until_text):
+                break
+            if instant > utc(change.after_text):
+                theirs.append(zulu(instant))
+        assert listed(cron(expression, change.name), change) == sorted(set(theirs)), expression
+
+
+# --- What the rules stand on ---
+
+
+def test_no_two_changes_are_closer_than_we_look() -> None:
+    closest = min(
+        second.second - first.second for name in sorted(zone_names()) for first, second in pairwise(changes_of(name))
+    )
+    assert closest > 6 * 86_400
+
+
+@pytest.mark.parametrize("name", sorted(zone_names()) if FULL else random.Random(3).sample(sorted(zone_names()), 6))
+def test_every_change_is_known(name: str) -> None:
+    info, second = ZoneInfo(name), int(FIRST.timestamp())
+    known: Zone = zone(name)
+    while second < LAST.timestamp():
+        expected = datetime.fromtimestamp(second, info).utcoffset()
+        assert timedelta(seconds=known.stretch(second).offset) == expected, second
+        second += 3_600
