@@ -159,9 +159,9 @@ def edit_job(
     def edit(connection: Connection) -> tuple[Job, list[LaneMessage]]:
         stored = _locked(connection, tenant_id, job_id)
         check_version(stored.version, expected)
-        definition = revise(stored)
-        _write_edit(connection, tenant_id, stored, definition, now)
-        return _planned(scheduler, connection, tenant_id, job_id, now)
+        if _write_edit(connection, tenant_id, stored, revise(stored), now):
+            return _planned(scheduler, connection, tenant_id, job_id, now)
+        return _read(connection, tenant_id, job_id, now), []
 
     return _dispatched(scheduler, scheduler.database.run(edit), now)
 
@@ -214,8 +214,9 @@ def resume_job(
         check_version(stored.version, expected)
         if stored.state == JobState.COMPLETED and not stored.unfinished:
             raise StateError("the job is completed")
-        if stored.state == JobState.PAUSED:
-            _resume(connection, tenant_id, stored, missed, now)
+        if stored.state != JobState.PAUSED:
+            return _read(connection, tenant_id, job_id, now), []
+        _resume(connection, tenant_id, stored, missed, now)
         return _planned(scheduler, connection, tenant_id, job_id, now)
 
     return _dispatched(scheduler, scheduler.database.run(resume), now)
@@ -322,7 +323,8 @@ def _place(
 
 def _write_edit(
     connection: Connection, tenant_id: UUID, stored: StoredJob, definition: JobDefinition, now: datetime
-) -> None:
+) -> bool:
+    """Write an edit; whether it gave the job another place in the hot table."""
     job_id = stored.job_id
     moved = schedule_text(definition.schedule) != stored.schedule or definition.window_ms != stored.window_ms
     state = _edited_state(stored, paused=definition.paused, moved=moved)
@@ -351,6 +353,7 @@ def _write_edit(
         jobs.delete_due(connection, tenant_id, job_id)
     elif state is JobState.PAUSED:
         jobs.park_due(connection, tenant_id, job_id)
+    return first is not None
 
 
 def _edited_state(stored: StoredJob, *, paused: bool, moved: bool) -> JobState:

@@ -1,0 +1,193 @@
+"""The API on a real database, called with the events that API Gateway sends; time is what the test says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from hourbell.api.app import Application
+from hourbell.api.calls import Api
+from hourbell.api.cursors import Cursors
+from hourbell.api.schemas import REPLIES
+from hourbell.domain.ids import new_id
+from hourbell.services.jobs import Scheduler
+from hourbell.store.connection import Database
+from tests.seeds import T0, RecordingLanes
+
+HORIZON = timedelta(seconds=120)
+SCOPES = "admin jobs:read jobs:write runs:write targets:write"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply as a client sees it."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that a problem names; also holds the reply against the documented shape of a problem."""
+        assert self.headers["content-type"] == "application/problem+json"
+        problem = REPLIES["Problem"].model_validate_json(self.text)
+        assert problem.status == self.status
+        return [error.field for error in problem.errors]
+
+
+@dataclass(slots=True)
+class Client:
+    """Calls the API as one tenant."""
+
+    application: Application
+    tenant_id: UUID
+    now: datetime = T0
+    scopes: str = SCOPES
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        raw: str | None = None,
+        base64: bool = False,
+        query: dict[str, Any] | None = None,
+        raw_query: str = "",
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        event = gateway_event(
+            method,
+            path,
+            body=raw if raw is not None else (None if body is None else json.dumps(body)),
+            base64=base64,
+            query=urlencode(query, doseq=True) if query else raw_query,
+            headers={**self.headers, **(headers or {})},
+            caller={"tenant_id": str(self.tenant_id), "key_id": str(self.tenant_id), "scopes": self.scopes},
+        )
+        reply = self.application.handle(event, None, now=self.now)
+        assert isinstance(reply["body"], str)
+        return Answer(
+            reply["statusCode"],
+            {name.lower(): value for name, value in reply["headers"].items()},
+            reply["body"],
+        )
+
+    def get(self, path: str, **options: Any) -> Answer:
+        return self.call("GET", path, **options)
+
+    def post(self, path: str, body: Any = None, **options: Any) -> Answer:
+        return self.call("POST", path, body, **options)
+
+    def patch(self, path: str, body: Any = None, **options: Any) -> Answer:
+        return self.call("PATCH", path, body, **options)
+
+    def delete(self, path: str, **options: Any) -> Answer:
+        return self.call("DELETE", path, **options)
+
+    def target(self, name: str = "sink", **members: Any) -> dict[str, Any]:
+        """A created target."""
+        answer = self.post("/v1/targets", {"name": name, "http": {"url": "http://127.0.0.1:9/"}, **members})
+        assert answer.status == 201, answer.text
+        return answer.json
+
+    def job(self, schedule: dict[str, Any] | None = None, **members: Any) -> dict[str, Any]:
+        """A created job."""
+        answer = self.post("/v1/jobs", {"schedule": schedule or {"every": "1h"}, "target": "sink", **members})
+        assert answer.status == 201, answer.text
+        return answer.json
+
+
+def gateway_event(
+    method: str,
+    path: str,
+    *,
+    body: str | None,
+    base64: bool = False,
+    query: str = "",
+    headers: dict[str, str] | None = None,
+    caller: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """An event of payload format 2.0, as API Gateway builds it."""
+    event: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": "ANY /{proxy+}",
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": {"content-type": "application/json", **(headers or {})},
+        "requestContext": {
+            "http": {"method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"},
+            "stage": "$default",
+        },
+        "isBase64Encoded": base64,
+    }
+    if body is not None:
+        event["body"] = body
+    if caller is not None:
+        event["requestContext"]["authorizer"] = {"lambda": caller}
+    return event
+
+
+@pytest.fixture
+def lanes() -> RecordingLanes:
+    return RecordingLanes()
+
+
+@pytest.fixture
+def database(postgres, database_name) -> Iterator[Database]:
+    """As the API's own role: what it is not granted fails here."""
+    opened = Database(postgres.conninfo(database=database_name, user="hourbell_api"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def admin(conninfo: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def application(database: Database, lanes: RecordingLanes) -> Application:
+    scheduler = Scheduler(database=database, lanes=lanes, horizon=HORIZON)
+    return Application(
+        Api(scheduler=scheduler, cursors=Cursors(lambda: b"stage secret"), private_targets=True)
+    )
+
+
+def new_tenant(admin: psycopg.Connection[Any], name: str) -> UUID:
+    tenant_id = new_id(T0)
+    admin.execute("insert into tenant (tenant_id, name) values (%s, %s)", (tenant_id, name))
+    return tenant_id
+
+
+@pytest.fixture
+def bare(application: Application, admin) -> Client:
+    """A client of a tenant that has nothing yet."""
+    return Client(application, new_tenant(admin, "acme"))
+
+
+@pytest.fixture
+def client(bare: Client) -> Client:
+    """A client of a tenant that has the target ``sink``."""
+    bare.target()
+    return bare
+
+
+@pytest.fixture
+def stranger(application: Application, admin) -> Client:
+    """A client of another tenant."""
+    return Client(application, new_tenant(admin, "globex"))
