@@ -69,7 +69,7 @@ def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime
         return Claim(rows=0, messages=[], broken=0)
     jobs = claims.fetch_plannable_jobs(connection, [row.job_id for row in rows])
     planner = _Planner(now=now, until=until)
-    for row in rows:
+    for row in sorted(rows):  # by job id: writers that meet take their locks in the same order
         planner.add(row, jobs.get(row.job_id))
     claims.write_claim(connection, planner.writes)
     return Claim(rows=len(rows), messages=planner.messages, broken=len(planner.writes.broken_job_ids))
