@@ -18,6 +18,7 @@ import sys
 import time
 
 import psycopg
+from hourbell.store.claims import lock_due_of_shards
 
 from benchmarks.hot_table import (
     HORIZON,
@@ -29,7 +30,6 @@ from benchmarks.hot_table import (
     hot_table,
     our_claims_per_second,
 )
-from hourbell.store.claims import lock_due_of_shards
 
 DUE_JOBS = 20_000
 SELECT_ROWS = 500

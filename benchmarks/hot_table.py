@@ -15,7 +15,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
-
 from hourbell.local.postgres import throwaway_postgres
 from hourbell.services.claim_due import claim_shards
 from hourbell.store.bootstrap import bootstrap

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-
 from hourbell.store.connection import Database
+
 from tests.seeds import RecordingLanes, Seeder
 
 

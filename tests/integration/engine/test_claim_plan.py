@@ -9,9 +9,9 @@ from typing import Any
 
 import psycopg
 import pytest
-
 from hourbell.local.postgres import PostgresServer
 from hourbell.store.sql import query
+
 from tests.seeds import T0
 
 ROWS = 1_000_000
@@ -31,7 +31,8 @@ def million(postgres: PostgresServer, template_database: str) -> Iterator[psycop
             select gen_random_uuid(), gen_random_uuid(), n %% 128, at, at
             from generate_series(1, %(rows)s) as n
             cross join lateral (
-                select %(now)s::timestamptz + case when n <= %(due)s then interval '0' else n * interval '1 minute' end as at
+                select %(now)s::timestamptz
+                    + case when n <= %(due)s then interval '0' else n * interval '1 minute' end as at
             ) as times
             """,
             {"rows": ROWS, "due": DUE, "now": T0},

@@ -10,7 +10,6 @@ from typing import Any
 
 import psycopg
 import pytest
-
 from hourbell.domain.outcome import AttemptOutcome, AttemptResult
 from hourbell.lanes.deliveries import Delivery
 from hourbell.lanes.messages import LaneMessage
@@ -18,6 +17,7 @@ from hourbell.services.execute_batch import BatchReport, Executor, execute_batch
 from hourbell.store import executions
 from hourbell.store.connection import Database
 from hourbell.store.executions import LeasedRun
+
 from tests.seeds import RecordingLanes, Seeder
 
 PAST = datetime(2026, 5, 9, 12, 0, tzinfo=UTC)  # due by any clock: the database's decides here
@@ -80,7 +80,7 @@ def bench(conninfo: str, lanes: RecordingLanes) -> Iterator[Bench]:
 
 
 def run_row(seed: Seeder, columns: str) -> tuple[Any, ...]:
-    (row,) = seed.rows(f"select {columns} from run")
+    (row,) = seed.rows(f"select {columns} from run")  # noqa: S608 - the test's own columns
     return row
 
 
@@ -297,7 +297,7 @@ def test_an_outcome_that_could_not_be_recorded_brings_the_message_back(bench: Be
 def test_a_failover_under_a_completion_repeats_the_whole_transaction(
     bench: Bench, seed: Seeder, sqlstate: str, monkeypatch: pytest.MonkeyPatch
 ):
-    """The pooled connection points at a reader, or is gone: the outcome still lands, and no attempt is counted twice."""
+    """The pooled connection points at a reader, or is gone: the outcome still lands, no attempt counts twice."""
     message = seed.run(seed.job(), PAST)
     real, failures = executions.complete_runs, [sqlstate]
 

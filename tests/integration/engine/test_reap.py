@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from hourbell.domain.run_state import Lane
 from hourbell.services.reap_runs import Reaped, reap_runs
+
 from tests.integration.engine.test_scan import scan
 from tests.seeds import T0, RecordingLanes, Seeder, minutes
 
@@ -61,7 +62,8 @@ def test_a_run_in_a_backlog_is_looked_at_ever_more_rarely(database, seed: Seeder
 def test_a_dead_workers_run_goes_on_in_the_solo_lane_and_its_attempt_crashed(database, seed: Seeder, lanes):
     seed.run(seed.job(), state="running", attempt=1, lease_token=seed.tenant_id, lease_expires_at=T0, wake_at=T0)
     seed.rows(
-        "insert into attempt (run_id, scheduled_for, number, started_at) select run_id, scheduled_for, 1, fire_at from run returning 1"
+        "insert into attempt (run_id, scheduled_for, number, started_at) "
+        "select run_id, scheduled_for, 1, fire_at from run returning 1"
     )
 
     assert reap(database, lanes, T0).crashed == 1

@@ -6,12 +6,12 @@ import threading
 from datetime import timedelta
 
 import psycopg
-
 from hourbell.domain.ids import run_id
 from hourbell.services.claim_due import claim_shards
 from hourbell.services.scan_shards import Scanned, ScanRange, scan_shards
 from hourbell.store.connection import Database
 from hourbell.store.leases import TTL
+
 from tests.seeds import T0, RecordingLanes, Seeder, minutes
 
 ALL = ScanRange(first_shard=0, last_shard=127)

@@ -79,9 +79,7 @@ async def call_http(client: httpx.AsyncClient, call: HttpCall, *, now: datetime)
     return judge_answer(status, headers, text, started=started, now=now)
 
 
-async def _exchange(
-    client: httpx.AsyncClient, call: HttpCall, now: datetime
-) -> tuple[int, httpx.Headers, str]:
+async def _exchange(client: httpx.AsyncClient, call: HttpCall, now: datetime) -> tuple[int, httpx.Headers, str]:
     seconds = call.timeout.total_seconds()
     async with (
         asyncio.timeout(seconds),
@@ -102,9 +100,7 @@ async def _exchange(
         return response.status_code, response.headers, kept.decode("utf-8", "replace")
 
 
-def judge_answer(
-    status: int, headers: Mapping[str, str], text: str, *, started: float, now: datetime
-) -> AttemptResult:
+def judge_answer(status: int, headers: Mapping[str, str], text: str, *, started: float, now: datetime) -> AttemptResult:
     """What an answer means: 2xx succeeded; 408, 425, 429 and 5xx may be tried again; all others are final."""
     if 200 <= status < 300:
         return _result(AttemptOutcome.SUCCEEDED, started, status=status, retryable=False)
@@ -150,7 +146,7 @@ def _retry_after(value: str | None, now: datetime) -> timedelta | None:
     try:
         wanted = timedelta(seconds=int(value)) if value.isascii() and value.isdigit() else _until(value, now)
     except (ValueError, OverflowError):
-        return RETRY_AFTER_MAX if value.isdigit() else None
+        return RETRY_AFTER_MAX if value.isascii() and value.isdigit() else None
     return max(timedelta(0), min(wanted, RETRY_AFTER_MAX))
 
 
