@@ -6,8 +6,9 @@
 and beside each folder the archive that is deployed (`.zip`) and the hash of what it was built from (`.stamp`).
 
 `aws` takes wheels for arm64 Linux and Python 3.13, `local` for this interpreter and machine. A cold start unpacks and
-imports whatever is here, so the layers carry the service models that the functions use and no others, no tests, and
-bytecode that Python loads without comparing it to its source (PEP 552, unchecked hash pycs).
+imports whatever is here, file by file, so the layers carry the service models that the functions use and no others, no
+tests, and bytecode that Python loads without comparing it to its source (PEP 552, unchecked hash pycs); of the
+dependencies nothing but bytecode.
 
 A layer is built again only when its inputs change, which the stamp tells. The same hash names the asset in
 CloudFormation, so that an unchanged layer is not uploaded again, whichever machine built it.
@@ -35,7 +36,7 @@ REQUIREMENTS = ROOT / "layers" / "dependencies" / "requirements.txt"
 PACKAGE = ROOT / "layers" / "hourbell" / "python" / "hourbell"
 
 # The models of the services that Hourbell calls; botocore ships some 400 others.
-SERVICE_MODELS = {"events", "lambda", "s3", "secretsmanager", "sns", "sqs", "stepfunctions", "sts"}
+SERVICE_MODELS = {"events", "lambda", "rds", "s3", "secretsmanager", "sns", "sqs", "stepfunctions", "sts"}
 
 # Parts of the dependencies that no function imports: test suites, console scripts, type stubs, documentation sources,
 # Powertools utilities and pydantic's first version.
@@ -44,8 +45,8 @@ UNUSED = (
     "**/tests",
     "**/__pycache__",
     "**/*.pyi",
-    "*.dist-info/RECORD",
-    "*.dist-info/licenses",
+    # METADATA stays: psycopg reads its version from it
+    "*.dist-info/[!M]*",
     "boto3/data",
     "boto3/examples",
     "botocore/data/*/*/examples-1.json*",
@@ -124,9 +125,11 @@ def _remove(root: Path, patterns: Iterable[str]) -> None:
 
 
 def _trim_service_models(data: Path) -> None:
-    for service in data.iterdir():
-        if service.is_dir() and service.name not in SERVICE_MODELS:
-            shutil.rmtree(service)
+    """Keep the newest model of each service that is called, and botocore's own data beside them."""
+    for service in [path for path in data.iterdir() if path.is_dir()]:
+        *old, newest = sorted(service.iterdir())
+        for model in [*old, *([] if service.name in SERVICE_MODELS else [newest])]:
+            shutil.rmtree(model)
 
 
 def _install_dependencies(target: Target, python: Path) -> None:
@@ -144,12 +147,25 @@ def _copy_package(_target: Target, python: Path) -> None:
         shutil.copyfile(file, copy)
 
 
-def _compile(target: Target, python: Path) -> None:
-    """Bytecode belongs to one Python version; another one building the layer leaves it to the cold start."""
+def _compile(target: Target, python: Path, *, keep_source: bool) -> None:
+    """Bytecode beside the source, or in its place: half the files to unpack, and tracebacks still name file and line.
+
+    Bytecode belongs to one Python version; another one building the layer leaves it to the cold start.
+    """
     if sys.version_info[:2] != target.python:
         return
-    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    compileall.compile_dir(python, quiet=2, stripdir=str(python), prependdir="/opt/python", invalidation_mode=unchecked)
+    compileall.compile_dir(
+        python,
+        quiet=2,
+        legacy=not keep_source,
+        stripdir=str(python),
+        prependdir="/opt/python",
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    )
+    if not keep_source:
+        for source in python.rglob("*.py"):
+            if source.with_suffix(".pyc").is_file():
+                source.unlink()
 
 
 def _archive(folder: Path, archive: Path, compression: int) -> None:
@@ -172,7 +188,7 @@ def _build(target: Target, layer: str, digest: str, fill: Callable[[Target, Path
     python.mkdir(parents=True)
     try:
         fill(target, python)
-        _compile(target, python)
+        _compile(target, python, keep_source=layer == "hourbell")
         stamp.unlink(missing_ok=True)
         _archive(scratch, archive, target.compression)
         shutil.rmtree(place, ignore_errors=True)

@@ -41,6 +41,7 @@ class ApiStack(Stack):
         )
         self.api_id = http.api_id
         CfnOutput(self, "ApiUrl", value=http.url, description="Base URL of the HTTP API")
+        CfnOutput(self, "ApiId", value=http.api_id, description="API Gateway's id of the HTTP API")
 
     def _api(self, workshop: Workshop, place: Place | None, lanes: Lanes) -> HourbellFunction:
         settings = workshop.settings

@@ -11,7 +11,7 @@ from cdk.constructs.layers import Layers
 from cdk.constructs.migrations import Migrations
 from cdk.constructs.own_postgres import OwnPostgres
 from cdk.constructs.place import Place, Places, Sources
-from cdk.constructs.signing_key import SigningKey
+from cdk.constructs.secrets import SigningKey
 from cdk.constructs.storage import ColdBucket, data_key
 from cdk.settings import OwnDatabase, StageSettings
 

@@ -11,6 +11,7 @@ from cdk.constructs.lane import Lane
 from cdk.constructs.lanes import Lanes
 from cdk.constructs.layers import Layers
 from cdk.constructs.place import Place, Places, Sources
+from cdk.constructs.secrets import grant_read_target_secrets
 from cdk.constructs.ticks import Ticks, scanner_inputs
 from cdk.settings import StageSettings
 from cdk.stacks.data import DataStack
@@ -118,6 +119,7 @@ class PipelineStack(Stack):
         )
         self.lanes.grant_send(worker)
         self._data.signing_key.grant_sign(worker)
+        grant_read_target_secrets(worker, stage=self._settings.name)
         lane.feed(worker)
 
     def _partitioner(self) -> None:

@@ -1,8 +1,8 @@
-"""The stage's signing key: it signs calls to targets and list cursors."""
+"""Secrets: the stage's own signing key, and those that targets bring."""
 
 from collections.abc import Mapping
 
-from aws_cdk import RemovalPolicy
+from aws_cdk import ArnFormat, RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
@@ -37,3 +37,20 @@ class SigningKey(Construct):
         """Let the function read the key."""
         statement = iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=[self._secret.secret_arn])
         function.role.add_to_policy(statement)
+
+
+def grant_read_target_secrets(function: HourbellFunction, *, stage: str) -> None:
+    """Let the function read the secrets that targets name, which must be called `hourbell/<stage>/targets/…`."""
+    arn = Stack.of(function).format_arn(
+        service="secretsmanager",
+        resource="secret",
+        resource_name=f"hourbell/{stage}/targets/*",
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )
+    function.role.add_to_policy(iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=[arn]))
+    acknowledge(
+        function.role,
+        "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:"
+        f"secret:hourbell/{stage}/targets/*]",
+        "secretsmanager:GetSecretValue on the secrets of targets, which come and go: the prefix is the bound.",
+    )
