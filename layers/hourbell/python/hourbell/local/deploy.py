@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +26,52 @@ _TAIL_LINES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Toolchain:
+    """The programs that build and deploy: the project's Python, the CDK command line and the Node it runs on."""
+
+    project: Project
+
+    def build_layers(self, target: str, progress: Progress) -> None:
+        """Build what changed of the two Lambda layers."""
+        self.run([self.python, "-m", "cdk.build_layers", "--target", target], progress)
+
+    def cdk(self, arguments: Iterable[str | Path], progress: Progress, **environ: str) -> None:
+        """Run the CDK command line in the checkout."""
+        command = [self.node, self.project.cdk_cli, *arguments, "--ci", "--no-notices", "--no-color"]
+        self.run(command, progress, **environ)
+
+    def bootstrap_template(self, elsewhere: Path) -> str:
+        """The template of ``cdk bootstrap``. Run elsewhere: in the checkout it would synthesise first."""
+        command: list[str | Path] = [self.node, self.project.cdk_cli, "bootstrap", "--show-template"]
+        return run(command, cwd=elsewhere, environ=self.environ(), progress=Silence())
+
+    def run(self, command: Iterable[str | Path], progress: Progress, **environ: str) -> str:
+        """Run a program in the checkout with these tools first on its path."""
+        return run(command, cwd=self.project.root, environ={**self.environ(), **environ}, progress=progress)
+
+    @property
+    def python(self) -> Path:
+        """The project's Python."""
+        return self.project.venv_bin / "python"
+
+    @property
+    def node(self) -> Path:
+        """The Node that a wheel brought."""
+        return self.project.venv_bin / "node"
+
+    def environ(self) -> dict[str, str]:
+        """The caller's environment, less what would point an AWS client at a real account."""
+        path = f"{self.project.venv_bin}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        return {
+            **_without_aws(os.environ),
+            "PATH": path,
+            "CDK_DISABLE_CLI_TELEMETRY": "true",
+            "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
+            "NO_COLOR": "1",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """One deployment of the stacks.
 
@@ -38,13 +85,7 @@ class Deployment:
 
     def build_layers(self, progress: Progress) -> None:
         """Build what changed of the two Lambda layers."""
-        python = self.project.venv_bin / "python"
-        run(
-            [python, "-m", "cdk.build_layers", "--target", STAGE],
-            cwd=self.project.root,
-            environ=self._environ(),
-            progress=progress,
-        )
+        self._tools.build_layers(STAGE, progress)
 
     def inputs(self) -> str:
         """A fingerprint of everything the stacks are made of. Two equal ones deploy the same."""
@@ -66,7 +107,8 @@ class Deployment:
         if not fresh:
             stamp.unlink(missing_ok=True)
             shutil.rmtree(assembly, ignore_errors=True)
-        self._cdk(["deploy", "--all", *self._app(fresh=fresh), "--outputs-file", outputs, *_DEPLOY], emulator, progress)
+        arguments = ["deploy", "--all", *self._app(fresh=fresh), "--outputs-file", outputs, *_DEPLOY]
+        self._tools.cdk(arguments, progress, **emulator.environ())
         stamp.write_text(inputs)
         return read_outputs(outputs)
 
@@ -88,43 +130,24 @@ class Deployment:
         kept = self.project.tools / "build" / f"bootstrap-{version}.yaml"
         if not kept.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
-            # Outside the checkout, where no cdk.json makes the command synthesise the stacks first.
-            command: list[str | Path] = [self._node, self.project.cdk_cli, "bootstrap", "--show-template"]
-            template = run(command, cwd=self.state.path, environ=self._environ(), progress=Silence())
-            _replace_text(kept, template)
+            _replace_text(kept, self._tools.bootstrap_template(self.state.path))
         return kept.read_text(encoding="utf-8")
 
     def _app(self, *, fresh: bool) -> list[str | Path]:
         if fresh:
             return ["--app", self.state.assembly]
         context = ["--context", f"stage={STAGE}", "--context", f"database={self.database}"]
-        return ["--app", f"{self.project.venv_bin / 'python'} -m cdk.app", "--output", self.state.assembly, *context]
-
-    def _cdk(self, arguments: Iterable[str | Path], emulator: Emulator, progress: Progress) -> None:
-        environ = {**self._environ(), **emulator.environ()}
-        command = [
-            self.project.venv_bin / "node",
-            self.project.cdk_cli,
-            *arguments,
-            "--ci",
-            "--no-notices",
-            "--no-color",
+        return [
+            "--app",
+            f"{shlex.quote(str(self._tools.python))} -m cdk.app",
+            "--output",
+            self.state.assembly,
+            *context,
         ]
-        run(command, cwd=self.project.root, environ=environ, progress=progress)
 
     @property
-    def _node(self) -> Path:
-        return self.project.venv_bin / "node"
-
-    def _environ(self) -> dict[str, str]:
-        path = f"{self.project.venv_bin}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-        return {
-            **_without_aws(os.environ),
-            "PATH": path,
-            "CDK_DISABLE_CLI_TELEMETRY": "true",
-            "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
-            "NO_COLOR": "1",
-        }
+    def _tools(self) -> Toolchain:
+        return Toolchain(project=self.project)
 
     def _input_files(self) -> Iterator[Path]:
         root = self.project.root

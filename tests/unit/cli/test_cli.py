@@ -1,0 +1,213 @@
+"""The command line: what it asks, what it prints, and its exit status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from hourbell.cli import connection, main
+from hourbell.client import Client, ClientError
+from typer.testing import CliRunner, Result
+
+Answers = Callable[[httpx.Request], httpx.Response]
+
+JOB = {
+    "id": "job_01",
+    "name": "nightly",
+    "state": "active",
+    "schedule": {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
+    "target": "billing",
+    "payload": None,
+    "next_run_at": "2026-11-30T20:30:00.000Z",
+    "next_runs": ["2026-11-30T20:30:00.000Z", "2026-12-01T20:30:00.000Z"],
+    "version": 1,
+    "tier": "hot",
+    "tags": {},
+    "created_at": "2026-11-29T12:00:00.000Z",
+    "updated_at": "2026-11-29T12:00:00.000Z",
+}
+RUN = {
+    "id": "run_01",
+    "job_id": "job_01",
+    "scheduled_for": "2026-11-29T12:00:00.000Z",
+    "fire_at": "2026-11-29T12:00:00.000Z",
+    "state": "dead",
+    "reason": None,
+    "attempt": 2,
+    "lateness_ms": 7,
+    "progress": None,
+    "attempts": [
+        {
+            "number": 1,
+            "started_at": "2026-11-29T12:00:00.007Z",
+            "finished_at": "2026-11-29T12:00:00.019Z",
+            "outcome": "failed",
+            "status_code": 503,
+            "error": "the target answered 503",
+            "duration_ms": 12,
+        }
+    ],
+}
+
+
+class Stage:
+    """Runs commands against an API that answers from a table."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seen: list[httpx.Request] = []
+        self.replies: dict[tuple[str, str], httpx.Response] = {}
+        monkeypatch.setenv("HOURBELL_URL", "https://hourbell.example")
+        monkeypatch.setenv("HOURBELL_API_KEY", "hb_live_key")
+        transport = httpx.MockTransport(self._answer)
+        monkeypatch.setattr(connection, "Client", lambda url, key: Client(url, key, transport=transport))
+
+    def answer(self, method: str, path: str, body: Any, status: int = 200) -> None:
+        self.replies[(method, path)] = httpx.Response(status, json=body)
+
+    def run(self, *arguments: str, stdin: str | None = None) -> Result:
+        return CliRunner().invoke(main.app, list(arguments), input=stdin)
+
+    def sent(self) -> Any:
+        return json.loads(self.seen[-1].content)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        self.seen.append(request)
+        return self.replies[(request.method, request.url.path)]
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    return Stage(monkeypatch)
+
+
+def test_jobs_are_listed_as_a_table(stage: Stage):
+    stage.answer("GET", "/v1/jobs", {"items": [JOB], "next_cursor": "abc"})
+    result = stage.run("jobs", "list", "--state", "active")
+    assert result.exit_code == 0
+    assert "0 2 * * * (Asia/Kolkata)" in result.output
+    assert "--cursor abc" in result.output
+    assert stage.seen[0].url.params["state"] == "active"
+
+
+def test_json_is_the_apis_own(stage: Stage):
+    page = {"items": [JOB], "next_cursor": None}
+    stage.answer("GET", "/v1/jobs", page)
+    assert json.loads(stage.run("jobs", "list", "--json").output) == page
+
+
+def test_an_empty_list_says_so(stage: Stage):
+    stage.answer("GET", "/v1/jobs", {"items": [], "next_cursor": None})
+    assert stage.run("jobs", "list").output.strip() == "No jobs."
+
+
+def test_a_job_is_created_from_options(stage: Stage):
+    stage.answer("POST", "/v1/jobs", JOB, 201)
+    result = stage.run(
+        "jobs", "create", "--name", "nightly", "--cron", "0 2 * * *", "--timezone", "Asia/Kolkata",
+        "--target", "billing", "--payload", '{"ledger": 7}', "--tag", "team=payments", "--window", "30m", "--paused",
+    )  # fmt: skip
+    assert result.exit_code == 0
+    assert stage.sent() == {
+        "name": "nightly",
+        "schedule": {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
+        "target": "billing",
+        "payload": {"ledger": 7},
+        "tags": {"team": "payments"},
+        "window": "30m",
+        "paused": True,
+    }
+
+
+def test_a_job_may_name_an_url_instead_of_a_target(stage: Stage):
+    stage.answer("POST", "/v1/jobs", JOB, 201)
+    stage.run("jobs", "create", "--every", "5s", "--url", "https://example.com/ring")
+    assert stage.sent() == {"schedule": {"every": "5s"}, "target": {"http": {"url": "https://example.com/ring"}}}
+
+
+def test_a_job_is_created_from_standard_input(stage: Stage):
+    stage.answer("POST", "/v1/jobs", JOB, 201)
+    body = {"schedule": {"every": "5s"}, "target": "billing"}
+    assert stage.run("jobs", "create", "--file", "-", stdin=json.dumps(body)).exit_code == 0
+    assert stage.sent() == body
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--every", "5s"),
+        ("--target", "billing"),
+        ("--every", "5s", "--target", "t", "--payload", "{"),
+        ("--every", "5s", "--target", "t", "--tag", "team"),
+        ("--file", "/nonexistent"),
+    ],
+)
+def test_wrong_usage_is_status_2_and_asks_nothing(stage: Stage, arguments: tuple[str, ...]):
+    assert stage.run("jobs", "create", *arguments).exit_code == 2
+    assert stage.seen == []
+
+
+def test_a_job_is_found_by_its_name(stage: Stage):
+    stage.answer("GET", "/v1/jobs", {"items": [JOB], "next_cursor": None})
+    stage.answer("POST", "/v1/jobs/job_01/pause", JOB)
+    stage.answer("GET", "/v1/jobs/job_01", JOB)
+    assert stage.run("jobs", "pause", "nightly", "--note", "quiet").exit_code == 0
+    assert stage.sent() == {"note": "quiet"}
+
+
+def test_a_name_that_no_job_has_is_an_error(stage: Stage):
+    stage.answer("GET", "/v1/jobs", {"items": [], "next_cursor": None})
+    result = stage.run("jobs", "show", "nothing")
+    assert isinstance(result.exception, ClientError)
+    assert "'nothing'" in str(result.exception)
+
+
+def test_trigger_sends_a_payload_of_its_own(stage: Stage):
+    stage.answer("POST", "/v1/jobs/job_01/trigger", RUN, 202)
+    result = stage.run("jobs", "trigger", "job_01", "--payload", "null")
+    assert stage.sent() == {"payload": None}
+    assert result.output.strip() == "run_01 dead"
+
+
+def test_resume_and_delete(stage: Stage):
+    stage.answer("POST", "/v1/jobs/job_01/resume", JOB)
+    stage.replies[("DELETE", "/v1/jobs/job_01")] = httpx.Response(204)
+    assert stage.run("jobs", "resume", "job_01", "--missed", "catch_up").exit_code == 0
+    assert stage.sent() == {"missed": "catch_up"}
+    assert stage.run("jobs", "delete", "job_01").output.strip() == "job_01 deleted"
+
+
+def test_a_run_is_shown_with_its_attempts(stage: Stage):
+    stage.answer("GET", "/v1/runs/run_01", RUN)
+    output = stage.run("runs", "show", "run_01").output
+    assert "7 ms" in output
+    assert "the target answered 503" in output
+
+
+def test_runs_of_one_job_by_name(stage: Stage):
+    stage.answer("GET", "/v1/jobs", {"items": [JOB], "next_cursor": None})
+    stage.answer("GET", "/v1/jobs/job_01", JOB)
+    stage.answer("GET", "/v1/runs", {"items": [RUN], "next_cursor": None})
+    assert "run_01" in stage.run("runs", "list", "--job", "nightly").output
+    assert stage.seen[-1].url.params["job"] == "job_01"
+
+
+def test_one_half_of_the_connection_is_not_enough(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOURBELL_URL", "https://hourbell.example")
+    monkeypatch.delenv("HOURBELL_API_KEY", raising=False)
+    with pytest.raises(ClientError, match="HOURBELL_API_KEY is not set"):
+        connection.connect()
+
+
+def test_a_refusal_is_one_line_and_status_1(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    problem = {"status": 400, "errors": [{"field": "schedule.cron", "detail": "61 is not a minute"}]}
+    stage.answer("POST", "/v1/jobs", problem, 400)
+    monkeypatch.setattr("sys.argv", ["hourbell", "jobs", "create", "--cron", "61 * * * *", "--target", "t"])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "hourbell: schedule.cron: 61 is not a minute\n"
