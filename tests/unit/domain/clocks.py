@@ -1,6 +1,7 @@
 """Short words for the tests of this room."""
 
 import json
+import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -65,3 +66,8 @@ def refused(schedule: dict[str, Any], now: datetime = NOW) -> tuple[str, str]:
 
 def later(instant: datetime, **amount: float) -> datetime:
     return instant + timedelta(**amount)
+
+
+def seeded(seed: object) -> random.Random:
+    """Chance that is the same in every run."""
+    return random.Random(str(seed))  # noqa: S311

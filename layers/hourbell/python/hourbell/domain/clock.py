@@ -43,6 +43,9 @@ _TZDATA = import_module("tzdata")
 _ZONES = Path(*_TZDATA.__path__)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,3}")
 _OFFSET_ONLY = re.compile(r"(?:Etc/)?(?:GMT|UTC)[+-].*|EST|MST|HST|[+-].*")
+_FIRST_OF_TWO = "first pass of a time that comes twice"
+_SECOND_OF_TWO = "second pass of a time that comes twice"
+_FIRST_ALONE = "this time comes twice; it runs in the first pass"
 SELF_CHECK_ZONES = ("Asia/Singapore", "America/Vancouver", "Europe/Dublin", "Australia/Lord_Howe", "UTC")
 
 
@@ -83,7 +86,9 @@ def zone(name: object) -> Zone:
     if _OFFSET_ONLY.fullmatch(name):
         raise FieldError("timezone", f"{shown(name)} is an offset, not a zone: name a place, like America/New_York")
     if not _NAME.fullmatch(name) or name not in zone_names():
-        raise FieldError("timezone", f"{shown(name)} is not a zone of the IANA data {zone_data_version()}")
+        meant = next((other for other in zone_names() if other.lower() == name.lower()), None)
+        advice = f"; {meant} is" if meant else ""
+        raise FieldError("timezone", f"{shown(name)} is not a zone of the IANA data {zone_data_version()}{advice}")
     return _load(name)
 
 
@@ -307,11 +312,9 @@ class ZonedTimes:
     def _note(self, stretch: Stretch, second: int) -> str | None:
         start, end, offset, before, after = stretch
         if after < offset and second >= end - (offset - after):
-            if self.interval_like or self.repeat_twice:
-                return "first pass of a time that comes twice"
-            return "this time comes twice; it runs in the first pass"
+            return _FIRST_OF_TWO if self.interval_like or self.repeat_twice else _FIRST_ALONE
         if before > offset and second < start + (before - offset):
-            return "second pass of a time that comes twice"
+            return _SECOND_OF_TWO
         return None
 
 
@@ -328,16 +331,20 @@ def wall_text(wall: int) -> str:
 # --- One wall time ---
 
 
-def instants_of(wall: datetime, zone: Zone, *, gap_runs: bool, repeat_twice: bool) -> tuple[datetime, ...]:
-    """The UTC instants of one naive wall time: one; two for a repeated one with "twice"; none for one left out.
+def instants_of(
+    wall: datetime, zone: Zone, *, gap_runs: bool, repeat_twice: bool
+) -> tuple[tuple[datetime, str | None], ...]:
+    """The UTC instants of one naive wall time, each with its note: two for a repeated one with "twice".
 
     In a gap, "run" moves the clock on by the length of the gap, so 02:30 becomes 03:30 (the "compatible" rule of
-    Temporal and of RFC 5545), and a skipped day fires nothing.
+    Temporal and RFC 5545). With "skip", and on a skipped day, there is none.
     """
     first, second = (wall.replace(tzinfo=zone.info, fold=fold).utcoffset() or timedelta() for fold in (0, 1))
     early, late = ((wall - offset).replace(tzinfo=UTC) for offset in (first, second))
+    if first == second:
+        return ((early, None),)
     if first > second:
-        return (early, late) if repeat_twice else (early,)
-    if first < second and (not gap_runs or second - first >= timedelta(seconds=CALENDAR_GAP_SECONDS)):
+        return ((early, _FIRST_OF_TWO), (late, _SECOND_OF_TWO)) if repeat_twice else ((early, _FIRST_ALONE),)
+    if not gap_runs or second - first >= timedelta(seconds=CALENDAR_GAP_SECONDS):
         return ()
-    return (early,)
+    return ((early, f"shifted by the clock change from {wall:%H:%M}"),)

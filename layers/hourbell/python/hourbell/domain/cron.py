@@ -337,7 +337,7 @@ def _nickname(text: str) -> str:
 def _refuse_what_never_comes(parsed: CronExpression) -> None:
     """Looks at every kind of year there is: 7 first weekdays, with and without a leap day."""
     months = parsed._fields[4]
-    for numbers in {months.resolved(number) for number in range(12 if months.hashed else 1)}:
+    for numbers in sorted({months.resolved(number) for number in range(12 if months.hashed else 1)}):
         days = _day_rule(parsed, None)
         lengths = {MONTH_LENGTHS[month] for month in numbers} | ({29} if 2 in numbers else set())
         if not any(days.mask(first, length) for length in lengths for first in range(7)):

@@ -43,6 +43,7 @@ from hourbell.domain.occurrence import Occurrence
 from hourbell.domain.wall_times import DAY, EPOCH_DAY
 
 Found = tuple[int, str | None]  # milliseconds since 1970, note
+Instants = tuple[tuple[datetime, str | None], ...]
 _LAST_MS = epoch_ms(MAX_INSTANT)
 _MILLISECOND = timedelta(milliseconds=1)
 _ANSWERS_KEPT = 8
@@ -190,19 +191,21 @@ class At(_Bounds):
     timezone: str | None = None
     gap: Gap = Gap.RUN
     repeat: Repeat = Repeat.ONCE
+    notes: tuple[str | None, ...] = field(default=(None, None), compare=False)
 
-    def instants(self) -> tuple[int, ...]:
-        """One or two instants, in order, in milliseconds since 1970."""
-        return tuple(epoch_ms(instant) for instant in (self.at, self.second_at) if instant is not None)
+    def _instants(self) -> tuple[Found, ...]:
+        """One or two, in order."""
+        instants = (self.at,) if self.second_at is None else (self.at, self.second_at)
+        return tuple((epoch_ms(instant), note) for instant, note in zip(instants, self.notes, strict=False))
 
     def _first_from(self, earliest: int, _job_id: UUID | None) -> Found | None:
-        return next(((ms, None) for ms in self.instants() if ms >= earliest), None)
+        return next((found for found in self._instants() if found[0] >= earliest), None)
 
     def _last_until(self, latest: int, _job_id: UUID | None) -> Found | None:
-        return next(((ms, None) for ms in reversed(self.instants()) if ms <= latest), None)
+        return next((found for found in reversed(self._instants()) if found[0] <= latest), None)
 
     def _count(self, earliest: int, latest: int, _job_id: UUID | None) -> int:
-        return sum(earliest <= ms <= latest for ms in self.instants())
+        return sum(earliest <= ms <= latest for ms, _ in self._instants())
 
 
 Schedule = Cron | Every | At
@@ -406,16 +409,17 @@ def _read_at(reader: _Reader) -> At:
     rules = _rules(reader, None)
     past = reader.take("past", _one_of("refuse", "run_now"), "refuse")
     text = reader.mapping["at"]
-    nothing: tuple[datetime, ...] = (MIN_INSTANT,)
-    instants = reader.take("at", lambda value, name: _instants(value, name, **rules), nothing)
-    if reader.now is not None and not reader.errors and instants[-1] <= reader.now:
+    nothing: Instants = ((MIN_INSTANT, None),)
+    found = reader.take("at", lambda value, name: _instants(value, name, **rules), nothing)
+    if reader.now is not None and not reader.errors and found[-1][0] <= reader.now:
         if past == "run_now":
-            instants = (floor_ms(reader.now) + _MILLISECOND,)
-            text = format_instant(instants[0])
+            found = ((floor_ms(reader.now) + _MILLISECOND, None),)
+            text = format_instant(found[0][0])
         else:
             reader.refuse("at", 'lies in the past; "past": "run_now" runs it at once')
     reader.finish()
-    return At(text=text, at=instants[0], second_at=instants[1] if len(instants) > 1 else None, **rules)
+    instants, notes = zip(*found, strict=True)
+    return At(text=text, at=instants[0], second_at=instants[1] if len(instants) > 1 else None, notes=notes, **rules)
 
 
 _READERS: dict[str, Callable[[_Reader], Schedule]] = {"cron": _read_cron, "every": _read_every, "at": _read_at}
@@ -487,22 +491,22 @@ def _instant_reader(reader: _Reader) -> Callable[[Any, str], datetime]:
             timezone = zone(reader.mapping.get("timezone")).name
         except FieldError:
             timezone = None
-        return _instants(value, name, timezone, Gap.RUN, Repeat.ONCE)[0]
+        return _instants(value, name, timezone, Gap.RUN, Repeat.ONCE)[0][0]
 
     return read
 
 
-def _instants(value: Any, name: str, timezone: str | None, gap: Gap, repeat: Repeat) -> tuple[datetime, ...]:
+def _instants(value: Any, name: str, timezone: str | None, gap: Gap, repeat: Repeat) -> Instants:
     """One instant, or the two of a local time that comes twice; an offset in the text wins over the zone."""
     wall, offset = parse_wall_time(value, field=name)
     if offset is not None:
-        return (bounded((wall - offset).replace(tzinfo=UTC), field=name),)
+        return ((bounded((wall - offset).replace(tzinfo=UTC), field=name), None),)
     if timezone is None:
         raise FieldError(name, f"{shown(value)} has no offset, and there is no timezone to read it in")
     found = instants_of(wall, zone(timezone), gap_runs=gap is Gap.RUN, repeat_twice=repeat is Repeat.TWICE)
     if not found:
         raise FieldError(name, f"{value} does not exist in {timezone}: the clock passes over it")
-    return tuple(bounded(instant, field=name) for instant in found)
+    return tuple((bounded(instant, field=name), note) for instant, note in found)
 
 
 def _checked(check: Callable[[], None]) -> None:
