@@ -105,7 +105,7 @@ class NetworkSettings:
     cidr: str = "10.20.0.0/16"
     nat_gateways: int = 3
     # Interface endpoints, by service name. Logs and metrics need none: Lambda's own log path does not use the VPC.
-    endpoints: tuple[str, ...] = ("sqs", "secretsmanager", "sts")
+    endpoints: tuple[str, ...] = ("sqs", "secretsmanager")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

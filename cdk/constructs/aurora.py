@@ -18,7 +18,7 @@ from cdk.constructs.acknowledgement import acknowledge
 from cdk.constructs.database import DatabaseRole
 from cdk.constructs.function import HourbellFunction
 from cdk.constructs.logs import log_group
-from cdk.constructs.place import Place
+from cdk.constructs.place import Place, Places
 from cdk.settings import AuroraDatabase, StageSettings
 
 DATABASE = "hourbell"
@@ -42,13 +42,20 @@ class AuroraPostgres(Construct):
     """Writer, reader in another zone, proxy."""
 
     def __init__(
-        self, scope: Construct, id: str, *, stage: StageSettings, settings: AuroraDatabase, place: Place, key: kms.IKey
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        stage: StageSettings,
+        settings: AuroraDatabase,
+        places: Places,
+        key: kms.IKey,
     ) -> None:
         super().__init__(scope, id)
-        self.cluster = self._cluster(stage, settings, place, key)
-        self.proxy = self._proxy(stage, place)
-        self.cluster.connections.allow_default_port_from(place.security_group, "The migrator makes the roles")
-        self.proxy.connections.allow_from(place.security_group, ec2.Port.tcp(5432), "Functions")
+        self.cluster = self._cluster(stage, settings, places.inside, key)
+        self.proxy = self._proxy(stage, places.inside)
+        self.cluster.connections.allow_default_port_from(places.schema.security_group, "The migrator makes the roles")
+        self.proxy.connections.allow_from(places.inside.security_group, ec2.Port.tcp(5432), "Functions")
 
     def _cluster(
         self, stage: StageSettings, settings: AuroraDatabase, place: Place, key: kms.IKey
@@ -90,8 +97,13 @@ class AuroraPostgres(Construct):
         return cluster
 
     def _proxy(self, stage: StageSettings, place: Place) -> rds.DatabaseProxy:
+        # End to end, the proxy too logs in with IAM, as whichever role its caller proved to be.
+        role = iam.Role(self, "ProxyRole", assumed_by=iam.ServicePrincipal("rds.amazonaws.com"))
+        for database_role in DatabaseRole:
+            self.cluster.grant_connect(role, database_role)
         return self.cluster.add_proxy(
             "Proxy",
+            role=role,
             vpc=place.vpc,
             vpc_subnets=place.subnets,
             db_proxy_name=stage.prefix,

@@ -33,21 +33,24 @@ class Network(Construct):
         flow_logs = log_group(self, "FlowLogs", settings=stage, name="vpc-flow-logs")
         self.vpc.add_flow_log("Flows", destination=ec2.FlowLogDestination.to_cloud_watch_logs(flow_logs))
         functions = ec2.SecurityGroup(self, "Functions", vpc=self.vpc, description="Hourbell functions")
-        self._endpoints(settings, functions)
-        self.places = self._places(settings, functions)
+        migrator = ec2.SecurityGroup(self, "Migrator", vpc=self.vpc, description="Hourbell migrator")
+        self._endpoints(settings, functions, migrator)
+        self.places = self._places(settings, functions, migrator)
 
-    def _places(self, settings: NetworkSettings, functions: ec2.SecurityGroup) -> Places:
+    def _places(self, settings: NetworkSettings, functions: ec2.SecurityGroup, migrator: ec2.SecurityGroup) -> Places:
         isolated = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
         egress = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
         inside = Place(vpc=self.vpc, subnets=isolated, security_group=functions)
         outbound = Place(vpc=self.vpc, subnets=egress, security_group=functions)
-        return Places(inside=inside, outbound=outbound if settings.nat_gateways else inside)
+        schema = Place(vpc=self.vpc, subnets=isolated, security_group=migrator)
+        return Places(inside=inside, outbound=outbound if settings.nat_gateways else inside, schema=schema)
 
-    def _endpoints(self, settings: NetworkSettings, functions: ec2.SecurityGroup) -> None:
+    def _endpoints(self, settings: NetworkSettings, *callers: ec2.SecurityGroup) -> None:
         group = ec2.SecurityGroup(
             self, "Endpoints", vpc=self.vpc, description="Hourbell VPC endpoints", allow_all_outbound=False
         )
-        group.connections.allow_from(functions, ec2.Port.HTTPS, "Functions call AWS")
+        for caller in callers:
+            group.connections.allow_from(caller, ec2.Port.HTTPS, "Functions call AWS")
         for name in settings.endpoints:
             self.vpc.add_interface_endpoint(
                 f"Endpoint-{name}",

@@ -28,7 +28,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """`inside` has no way to the internet; `outbound` has one, for the workers, when the stage has NAT gateways."""
+    """`outbound` has a way to the internet, for the workers, when the stage has NAT gateways; the others have none.
+
+    `schema` is the migrator's, which alone reaches the database past its proxy.
+    """
 
     inside: Place
     outbound: Place
+    schema: Place

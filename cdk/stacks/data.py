@@ -13,7 +13,7 @@ from cdk.constructs.own_postgres import OwnPostgres
 from cdk.constructs.place import Place, Places, Sources
 from cdk.constructs.secrets import SigningKey
 from cdk.constructs.storage import ColdBucket, data_key
-from cdk.settings import OwnDatabase, StageSettings
+from cdk.settings import OwnDatabase, StageError, StageSettings
 
 
 class DataStack(Stack):
@@ -30,16 +30,15 @@ class DataStack(Stack):
         key = data_key(self, "Key", settings=settings)
         self.cold_bucket = ColdBucket(self, "Cold", settings=settings, key=key)
         self.signing_key = SigningKey(self, "SigningKey", keep=settings.keep_data)
-        place = places.inside if places else None
-        self.database: Database = self._database(settings, place, key)
-        self._migrate(settings, sources, place)
+        self.database: Database = self._database(settings, places, key)
+        self._migrate(settings, sources, places.schema if places else None)
 
-    def _database(self, settings: StageSettings, place: Place | None, key: kms.IKey) -> Database:
+    def _database(self, settings: StageSettings, places: Places | None, key: kms.IKey) -> Database:
         if isinstance(settings.database, OwnDatabase):
             return OwnPostgres(settings.database)
-        if place is None:
-            raise ValueError("Aurora needs a network")
-        return AuroraPostgres(self, "Aurora", stage=settings, settings=settings.database, place=place, key=key)
+        if places is None:
+            raise StageError("Aurora needs a network")
+        return AuroraPostgres(self, "Aurora", stage=settings, settings=settings.database, places=places, key=key)
 
     def _migrate(self, settings: StageSettings, sources: Sources, place: Place | None) -> None:
         layers = Layers(self, "Layers", settings=settings, build=sources.layers)
