@@ -312,3 +312,126 @@ def test_a_failover_under_a_completion_repeats_the_whole_transaction(
     assert report.failed == set()
     assert run_row(seed, "state, attempt") == ("succeeded", 1)
     assert len(bench.target.calls) == 1
+
+
+# --- overlap ---
+
+
+def beats(seed: Seeder, overlap: str, count: int = 2, **columns: Any) -> list[LaneMessage]:
+    """Runs of one job, a second apart, all due."""
+    job_id = seed.job({"every": "PT1S", "anchor": "2020-01-01T00:00:00Z"}, overlap=overlap, **columns)
+    return [seed.run(job_id, PAST + timedelta(seconds=second)) for second in range(count)]
+
+
+def states(seed: Seeder) -> list[tuple[str, str | None]]:
+    return seed.rows("select state, reason from run order by scheduled_for")
+
+
+async def while_the_first_runs(bench: Bench, messages: list[LaneMessage], then: Any) -> None:
+    """The first run sits in its target; then something happens; then it is let go."""
+    bench.target.gate, bench.target.entered = asyncio.Event(), asyncio.Event()
+    first = asyncio.create_task(execute_batch(bench.executor(), deliveries(messages[0])))
+    await bench.target.entered.wait()
+    await then()
+    bench.target.gate.set()
+    await first
+
+
+def test_overlap_allow_runs_them_side_by_side(bench: Bench, seed: Seeder):
+    bench.work(*beats(seed, "allow", 3))
+    assert len(bench.target.calls) == 3
+
+
+def test_overlap_skip_records_what_it_skips(bench: Bench, seed: Seeder):
+    messages = beats(seed, "skip", 3)
+
+    async def others() -> None:
+        await execute_batch(bench.executor(), deliveries(*messages[1:]))
+
+    asyncio.run(bench.closing(while_the_first_runs(bench, messages, others)))
+    assert states(seed) == [("succeeded", None), ("skipped", "overlap"), ("skipped", "overlap")]
+    assert len(bench.target.calls) == 1
+
+
+def test_overlap_skip_in_one_batch_still_runs_one(bench: Bench, seed: Seeder):
+    """Two runs of a job due at the same moment in the same batch: the older one runs."""
+    bench.work(*beats(seed, "skip", 2))
+    assert states(seed) == [("succeeded", None), ("skipped", "overlap")]
+
+
+def test_overlap_skip_runs_again_once_the_first_has_ended(bench: Bench, seed: Seeder):
+    first, second = beats(seed, "skip", 2)
+    bench.work(first)
+    bench.work(second)
+    assert states(seed) == [("succeeded", None), ("succeeded", None)]
+
+
+def test_overlap_skip_lets_a_retry_of_the_same_run_through(bench: Bench, seed: Seeder):
+    job_id = seed.job({"every": "PT1S", "anchor": "2020-01-01T00:00:00Z"}, overlap="skip")
+    bench.work(seed.run(job_id, PAST, state="retrying", attempt=1))
+    assert states(seed) == [("succeeded", None)]
+
+
+def test_racing_workers_never_run_two_of_a_job_that_skips(bench: Bench, seed: Seeder):
+    """Four workers, four runs of one job, at the same moment: one runs, the others are skipped."""
+    messages = beats(seed, "skip", 4)
+    running, most = 0, 0
+
+    async def watch(run: LeasedRun) -> AttemptResult:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        async with asyncio.timeout(5):
+            while sum(state == "queued" for state, _ in states(seed)):
+                await asyncio.sleep(0.005)
+        running -= 1
+        return OK
+
+    async def race() -> None:
+        executors = [bench.executor() for _ in messages]
+        await asyncio.gather(
+            *(
+                execute_batch(
+                    Executor(database=e.database, lanes=e.lanes, execute=watch, clock=e.clock), deliveries(message)
+                )
+                for e, message in zip(executors, messages, strict=True)
+            )
+        )
+
+    asyncio.run(bench.closing(race()))
+    assert most == 1
+    assert sorted(state for state, _ in states(seed)) == ["skipped", "skipped", "skipped", "succeeded"]
+
+
+def test_overlap_buffer_one_keeps_one_and_sends_it_when_the_first_ends(bench: Bench, seed: Seeder):
+    messages = beats(seed, "buffer_one", 3)
+
+    async def others() -> None:
+        for message in messages[1:]:
+            await execute_batch(bench.executor(), deliveries(message))
+        assert states(seed)[1:] == [("queued", "buffered"), ("skipped", "overlap")]
+        assert bench.lanes.sent == []
+
+    asyncio.run(bench.closing(while_the_first_runs(bench, messages, others)))
+
+    assert states(seed) == [("succeeded", None), ("queued", None), ("skipped", "overlap")]
+    (sent,) = bench.lanes.sent
+    assert sent.scheduled_for == messages[1].scheduled_for
+    bench.work(sent)
+    assert states(seed)[1] == ("succeeded", None)
+
+
+def test_overlap_cancel_running_gives_way_to_the_newer_run(bench: Bench, seed: Seeder):
+    messages = beats(seed, "cancel_running", 2)
+
+    async def newer() -> None:
+        bench.target.entered.clear()
+        task = asyncio.create_task(execute_batch(bench.executor(), deliveries(messages[1])))
+        await bench.target.entered.wait()
+        bench.target.gate.set()
+        await task
+
+    asyncio.run(bench.closing(while_the_first_runs(bench, messages, newer)))
+
+    assert states(seed) == [("cancelled", "superseded"), ("succeeded", None)]
+    assert seed.rows("select outcome from attempt order by scheduled_for") == [("cancelled",), ("succeeded",)]

@@ -26,7 +26,7 @@ from uuid import UUID
 
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.outcome import AttemptResult, decide
-from hourbell.domain.recovery import RETRY_IN_LANE, retry_wake_at
+from hourbell.domain.recovery import RETRY_IN_LANE, WAKE_GRACE, retry_wake_at
 from hourbell.domain.retry import parse_retry_policy
 from hourbell.domain.run_state import Lane, RunState
 from hourbell.domain.schedule import includes, schedule_from_json
@@ -34,8 +34,8 @@ from hourbell.lanes.deliveries import Delivery
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.store import executions
-from hourbell.store.connection import Database
-from hourbell.store.executions import Completion, JudgedRun, LeasedRun, Verdict
+from hourbell.store.connection import AsyncConnection, Database
+from hourbell.store.executions import BufferedRun, Completion, JudgedRun, LeasedRun, Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -124,8 +124,9 @@ class _Batch:
             due = []
             while heap and heap[0][0] <= moment:
                 due.append(heapq.heappop(heap)[2])
-            for again, delivery in await self._lease([(delivery, False) for delivery in due]):
-                heapq.heappush(heap, (again, len(self._waiting) + id(delivery), delivery))
+            for part in _one_run_a_job(due):
+                for again, delivery in await self._lease([(delivery, False) for delivery in part]):
+                    heapq.heappush(heap, (again, len(self._waiting) + id(delivery), delivery))
 
     async def _lease(self, due: list[tuple[Delivery, bool]]) -> list[tuple[datetime, Delivery]]:
         """Lease, start what was leased, and answer what must be held a little longer."""
@@ -235,10 +236,11 @@ class _Batch:
         completions = sorted(
             (_completion(outcome, now) for outcome in outcomes), key=lambda c: (c.job_id, c.scheduled_for)
         )
+        waited_for = sorted({outcome.run.job_id for outcome in outcomes if outcome.run.overlap == "buffer_one"})
         try:
             async with self._turn:
-                counted = await self._executor.database.run_async(
-                    lambda connection: executions.complete_runs(connection, completions)
+                counted, buffered = await self._executor.database.run_async(
+                    lambda connection: _complete(connection, completions, waited_for)
                 )
         except Exception as error:  # noqa: BLE001 - not recorded: the one case for redelivery
             logger.error("outcomes not recorded", extra={"action": "complete", "error": str(error)})
@@ -247,7 +249,11 @@ class _Batch:
             return
         self._report(outcomes, completions, counted)
         retries = [c for c in completions if c.token in counted and c.state == RunState.RETRYING]
-        await self._send_retries(retries, {outcome.run.key: outcome.run for outcome in outcomes}, now)
+        messages = self._retry_messages(retries, {outcome.run.key: outcome.run for outcome in outcomes}, now)
+        messages += [_buffered_message(run) for run in buffered]
+        if messages:
+            # A message that is not accepted is not lost: the reaper sends it at wake_at.
+            await asyncio.to_thread(self._executor.lanes.send, messages, now=now)
 
     def _report(self, outcomes: list[_Outcome], completions: list[Completion], counted: set[UUID]) -> None:
         states = {completion.token: completion.state for completion in completions}
@@ -259,9 +265,11 @@ class _Batch:
             state = RunState(states[run.token])
             self.report.attempts.append(RunReport(run_id=run.run_id, state=state, lateness_ms=lateness_ms))
 
-    async def _send_retries(self, retries: list[Completion], runs: Mapping[RunKey, LeasedRun], now: datetime) -> None:
+    def _retry_messages(
+        self, retries: list[Completion], runs: Mapping[RunKey, LeasedRun], now: datetime
+    ) -> list[LaneMessage]:
         tenants = {delivery.key: delivery.message.tenant_id for delivery in self._waiting}
-        messages = [
+        return [
             LaneMessage(
                 job_id=c.job_id,
                 scheduled_for=c.scheduled_for,
@@ -272,9 +280,6 @@ class _Batch:
             for c in retries
             if c.next_attempt_at is not None and c.next_attempt_at - now <= RETRY_IN_LANE
         ]
-        if messages:
-            # A message that is not accepted is not lost: the reaper sends it at wake_at.
-            await asyncio.to_thread(self._executor.lanes.send, messages, now=now)
 
     def _fail(self, key: RunKey) -> None:
         self.report.failed.update(self._by_key[key])
@@ -290,11 +295,46 @@ def _unique(deliveries: Sequence[Delivery]) -> list[Delivery]:
     return list({delivery.key: delivery for delivery in deliveries}.values())
 
 
+def _one_run_a_job(due: Sequence[Delivery]) -> list[list[Delivery]]:
+    """Split so that no part has two runs of a job: overlap is judged between statements, not inside one."""
+    parts: list[list[Delivery]] = []
+    seen: dict[UUID, int] = {}
+    for delivery in sorted(due, key=lambda delivery: delivery.message.scheduled_for):
+        job_id = delivery.message.job_id
+        number = seen.get(job_id, 0)
+        seen[job_id] = number + 1
+        if number == len(parts):
+            parts.append([])
+        parts[number].append(delivery)
+    return parts
+
+
 def _still_scheduled(run: JudgedRun) -> bool:
     try:
         return includes(schedule_from_json(run.job_schedule), run.job_id, run.scheduled_for)
     except (HourbellError, ValueError, LookupError):
         return False
+
+
+async def _complete(
+    connection: AsyncConnection, completions: Sequence[Completion], waited_for: Sequence[UUID]
+) -> tuple[set[UUID], list[BufferedRun]]:
+    counted = await executions.complete_runs(connection, completions)
+    if not waited_for:
+        return counted, []
+    ended = {c.job_id for c in completions if c.token in counted and c.wake_at is None}
+    job_ids = [job_id for job_id in waited_for if job_id in ended]
+    return counted, await executions.release_buffered(connection, job_ids, grace=WAKE_GRACE)
+
+
+def _buffered_message(run: BufferedRun) -> LaneMessage:
+    return LaneMessage(
+        job_id=run.job_id,
+        scheduled_for=run.scheduled_for,
+        tenant_id=run.tenant_id,
+        lane=Lane(run.lane),
+        ready_at=run.next_attempt_at,
+    )
 
 
 def _completion(outcome: _Outcome, now: datetime) -> Completion:

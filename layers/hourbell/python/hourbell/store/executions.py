@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg.rows import namedtuple_row
@@ -41,6 +41,9 @@ class Verdict(StrEnum):
     NO_TARGET = "no_target"
     # the target is paused: asks again later
     HELD = "held"
+    # the job's overlap policy: ended as skipped, or waits for the run before it
+    OVERLAP = "overlap"
+    BUFFERED = "buffered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,7 @@ class LeasedRun:
     target_id: UUID
     target_kind: str
     target_config: dict[str, Any]
+    overlap: str
     payload: str
     attempt: int
     token: UUID
@@ -111,8 +115,13 @@ async def lease_runs(
     now: datetime | None = None,
     lease: timedelta = LEASE,
 ) -> list[JudgedRun]:
-    """Lease what is due of ``runs`` (job_id, scheduled_for, checked). A run that does not exist is not answered."""
+    """Lease what is due of ``runs`` (job_id, scheduled_for, checked). A run that does not exist is not answered.
+
+    At most one run of a job may be asked for at once. Two statements, because a statement that waited for a lock still
+    sees the runs as they were when it began.
+    """
     async with connection.cursor(row_factory=namedtuple_row) as cursor:
+        await cursor.execute(query("lock_overlap_jobs"), {"job_ids": [run[0] for run in runs]})
         await cursor.execute(
             query("lease_runs"),
             {
@@ -151,6 +160,7 @@ def _leased(row: Any) -> LeasedRun:
         target_id=row.target_id,
         target_kind=row.target_kind,
         target_config=row.target_config,
+        overlap=row.job_overlap,
         payload=row.payload,
         attempt=row.attempt,
         token=row.lease_token,
@@ -203,6 +213,24 @@ async def complete_runs(
         },
     )
     return {row[0] for row in await cursor.fetchall()}  # type: ignore[misc]
+
+
+class BufferedRun(NamedTuple):
+    """A run that waited for the one before it, and may start now."""
+
+    job_id: UUID
+    scheduled_for: datetime
+    tenant_id: UUID
+    lane: str
+    next_attempt_at: datetime
+
+
+async def release_buffered(
+    connection: AsyncConnection, job_ids: Sequence[UUID], *, grace: timedelta, now: datetime | None = None
+) -> list[BufferedRun]:
+    """Let the buffered runs of these jobs start; they must be sent after the commit."""
+    cursor = await connection.execute(query("release_buffered"), {"job_ids": list(job_ids), "now": now, "grace": grace})
+    return [BufferedRun(*row) for row in await cursor.fetchall()]  # type: ignore[arg-type]
 
 
 async def cancel_rescheduled(

@@ -1,6 +1,7 @@
 -- Gives each run to one worker at a time, only when its time has come, together with its job and target as they are at this moment.
 -- Runs of paused or deleted jobs end here; a run planned for an older schedule is answered with verdict 'recheck',
--- and leased when it is asked for again as checked.
+-- and leased when it is asked for again as checked. Overlap is judged here and nowhere else: the caller holds the rows
+-- of jobs that mind it (lock_overlap_jobs.sql) and asks for one run of a job at a time.
 with wanted as (
     select *
     from unnest(
@@ -33,6 +34,7 @@ judged as (
         job.payload as job_payload,
         job.retry as job_retry,
         job.timeout_ms as job_timeout_ms,
+        job.overlap as job_overlap,
         target.target_id,
         target.config as target_config,
         locked.next_attempt_at - clock.now as remaining,
@@ -47,12 +49,25 @@ judged as (
             when
                 locked.origin = 'schedule' and not locked.checked
                 and locked.schedule_version <> job.schedule_version then 'recheck'
+            when job.overlap = 'skip' and others.unfinished then 'overlap'
+            when job.overlap = 'buffer_one' and others.unfinished and others.buffered then 'overlap'
+            when job.overlap = 'buffer_one' and others.unfinished then 'buffered'
             else 'leased'
         end as verdict
     from locked
     cross join (select coalesce(%(now)s::timestamptz, clock_timestamp()) as now) as clock
     inner join job on locked.job_id = job.job_id
     inner join target on job.target_id = target.target_id
+    left join lateral (
+        select
+            coalesce(bool_or(other.state in ('running', 'retrying')), false) as unfinished,
+            coalesce(bool_or(other.state = 'queued' and other.reason = 'buffered'), false) as buffered
+        from run as other
+        where
+            job.overlap in ('skip', 'buffer_one')
+            and other.job_id = locked.job_id and other.scheduled_for <> locked.scheduled_for
+            and other.wake_at is not null
+    ) as others on true
 ),
 
 leased as (
@@ -61,6 +76,7 @@ leased as (
         state = 'running',
         attempt = run.attempt + 1,
         target_id = judged.target_id,
+        reason = null,
         lease_token = gen_random_uuid(),
         lease_expires_at = clock.now + %(lease)s,
         wake_at = clock.now + %(lease)s,
@@ -76,6 +92,29 @@ leased as (
         run.payload, run.progress, run.fire_at, run.started_at, run.created_at, clock.now
 ),
 
+superseded as (
+    update run as other
+    set
+        state = 'cancelled', reason = 'superseded', lease_token = null, lease_expires_at = null, wake_at = null,
+        finished_at = leased.now
+    from judged
+    inner join leased on judged.job_id = leased.job_id and judged.scheduled_for = leased.scheduled_for
+    where
+        judged.job_overlap = 'cancel_running'
+        and other.job_id = judged.job_id and other.scheduled_for <> judged.scheduled_for
+        and other.state in ('running', 'retrying')
+    returning other.run_id, other.scheduled_for, other.attempt, leased.now
+),
+
+closed as (
+    update attempt
+    set finished_at = superseded.now, outcome = 'cancelled', error = 'a later run of the job took its place'
+    from superseded
+    where
+        attempt.run_id = superseded.run_id and attempt.number = superseded.attempt
+        and attempt.scheduled_for = superseded.scheduled_for and attempt.finished_at is null
+),
+
 opened as (
     insert into attempt (run_id, scheduled_for, number, started_at)
     select leased.run_id, leased.scheduled_for, leased.attempt, leased.now
@@ -85,24 +124,25 @@ opened as (
 ended as (
     update run
     set
-        state = case judged.verdict when 'paused' then 'skipped' else 'cancelled' end,
+        state = case when judged.verdict in ('paused', 'overlap') then 'skipped' else 'cancelled' end,
         reason = case judged.verdict when 'no_target' then 'target_deleted' else judged.verdict end,
         wake_at = null,
         finished_at = coalesce(%(now)s::timestamptz, clock_timestamp())
     from judged
     where
-        judged.verdict in ('paused', 'deleted', 'no_target')
+        judged.verdict in ('paused', 'deleted', 'no_target', 'overlap')
         and run.job_id = judged.job_id and run.scheduled_for = judged.scheduled_for
 ),
 
 held as (
     update run
     set
+        reason = case judged.verdict when 'buffered' then 'buffered' else 'target_paused' end,
         next_attempt_at = coalesce(%(now)s::timestamptz, clock_timestamp()) + %(hold_off)s,
         wake_at = coalesce(%(now)s::timestamptz, clock_timestamp()) + %(hold_off)s
     from judged
     where
-        judged.verdict = 'held'
+        judged.verdict in ('held', 'buffered')
         and run.job_id = judged.job_id and run.scheduled_for = judged.scheduled_for
 )
 
@@ -114,6 +154,7 @@ select
     judged.lane,
     judged.remaining,
     judged.target_id,
+    judged.job_overlap,
     judged.job_schedule,
     judged.job_retry,
     judged.job_timeout_ms,
