@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from hourbell.local.postgres import PostgresServer, throwaway_postgres
+from hourbell.local.project import Project, StateDirectory
 from psycopg import sql
 
 if TYPE_CHECKING:
-    from hourbell.local.cloud import Cloud
+    from hourbell.local.state import Cloud
 
 TEMPLATE = "hourbell_template"
 _numbers = itertools.count(1)
@@ -60,15 +61,21 @@ def conninfo(postgres: PostgresServer, database_name: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def local_cloud() -> Iterator[Cloud]:
-    """The deployed local cloud, brought up for this run in a directory of its own and taken down at its end."""
+def local_state() -> Iterator[StateDirectory]:
+    """The state directory of the cloud under test: not the checkout's own, which may be in use."""
+    state = StateDirectory(path=Path(tempfile.mkdtemp(prefix="hourbell-cloud-")))
+    yield state
+    shutil.rmtree(state.path, ignore_errors=True)
+    shutil.rmtree(state.sockets, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def local_cloud(local_state: StateDirectory) -> Iterator[Cloud]:
+    """The deployed local cloud, brought up for this run and taken down at its end."""
     from hourbell.local.cloud import down, up
-    from hourbell.local.project import Project, StateDirectory
 
     project = Project.find()
-    state = StateDirectory(path=Path(tempfile.mkdtemp(prefix="hourbell-cloud-")))
     try:
-        yield up(project, state)
+        yield up(project, local_state)
     finally:
-        down(project, state)
-        shutil.rmtree(state.path, ignore_errors=True)
+        down(project, local_state)
