@@ -12,7 +12,6 @@ from uuid import UUID
 
 import psycopg
 import pytest
-
 from hourbell.api.app import Application
 from hourbell.api.calls import Api
 from hourbell.api.cursors import Cursors
@@ -20,6 +19,7 @@ from hourbell.api.schemas import REPLIES
 from hourbell.domain.ids import new_id
 from hourbell.services.jobs import Scheduler
 from hourbell.store.connection import Database
+
 from tests.seeds import T0, RecordingLanes
 
 HORIZON = timedelta(seconds=120)
@@ -163,9 +163,7 @@ def admin(conninfo: str) -> Iterator[psycopg.Connection[Any]]:
 @pytest.fixture
 def application(database: Database, lanes: RecordingLanes) -> Application:
     scheduler = Scheduler(database=database, lanes=lanes, horizon=HORIZON)
-    return Application(
-        Api(scheduler=scheduler, cursors=Cursors(lambda: b"stage secret"), private_targets=True)
-    )
+    return Application(Api(scheduler=scheduler, cursors=Cursors(lambda: b"stage secret"), private_targets=True))
 
 
 def new_tenant(admin: psycopg.Connection[Any], name: str) -> UUID:

@@ -1,0 +1,136 @@
+"""The two Lambda functions themselves, wired from their environment."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from hourbell.services.tenants import create_api_key, create_tenant
+from hourbell.store.connection import Database
+
+from tests.integration.api.conftest import gateway_event
+from tests.seeds import T0
+
+FUNCTIONS = Path(__file__).parents[3] / "functions"
+
+
+def load(name: str):
+    spec = importlib.util.spec_from_file_location(f"handler_{name}", FUNCTIONS / name / "handler.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def environment(monkeypatch, postgres, database_name):
+    for name, value in {
+        "STAGE": "test",
+        "DATABASE": postgres.conninfo(database=database_name, user="hourbell_api"),
+        "DATABASE_AUTH": "none",
+        "LANE_SHARED_URL": "http://127.0.0.1:9/shared",
+        "LANE_SOLO_URL": "http://127.0.0.1:9/solo",
+        "HOLD_SECONDS": "1",
+        "HORIZON_SECONDS": "120",
+        "CELL": "0",
+        "SIGNING_SECRET": "hourbell/test/signing",
+        "PRIVATE_TARGETS": "refuse",
+    }.items():
+        monkeypatch.setenv(f"HOURBELL_{name}", value)
+
+
+@pytest.fixture
+def key(conninfo) -> str:
+    administrator = Database(conninfo)
+    tenant_id = create_tenant(administrator, "acme", now=T0)
+    secret = create_api_key(administrator, tenant_id, name="ci", now=T0).secret
+    administrator.close()
+    return secret
+
+
+@pytest.fixture
+def functions(environment):
+    authorizer, api = load("authorizer"), load("api")
+    yield authorizer.handler, api.handler
+    authorizer.database().close()
+    api.application()._api.scheduler.database.close()
+
+
+def request(functions, method, path, header, body=None):
+    """As API Gateway does it: the authorizer first, then the API with what it said."""
+    authorizer, api = functions
+    verdict = authorizer({"version": "2.0", "type": "REQUEST", "headers": {"Authorization": header}}, None)
+    assert verdict["isAuthorized"] is True
+    return api(gateway_event(method, path, body=body, caller=verdict["context"]), None)
+
+
+def test_a_key_opens_the_api(functions, key):
+    created = request(
+        functions, "POST", "/v1/targets", f"Bearer {key}", '{"name": "a", "http": {"url": "https://example.com/"}}'
+    )
+    listed = request(functions, "GET", "/v1/targets", f"Bearer {key}")
+
+    assert (created["statusCode"], listed["statusCode"]) == (201, 200)
+    assert '"name":"a"' in listed["body"]
+
+
+def test_an_unknown_key_is_401_with_a_problem(functions):
+    reply = request(functions, "GET", "/v1/jobs", "Bearer hb_live_nonsense")
+
+    assert reply["statusCode"] == 401
+    assert reply["headers"]["Content-Type"] == "application/problem+json"
+    assert reply["headers"]["WWW-Authenticate"] == "Bearer"
+
+
+def test_a_stage_without_private_targets_refuses_them(functions, key):
+    reply = request(
+        functions, "POST", "/v1/targets", f"Bearer {key}", '{"name": "a", "http": {"url": "http://127.0.0.1/"}}'
+    )
+
+    assert reply["statusCode"] == 400
+    assert "http.url" in reply["body"]
+
+
+def test_health_document_and_page_need_no_key(functions):
+    _, api = functions
+
+    health, document, page = (
+        api(gateway_event("GET", path, body=None), None) for path in ("/v1/health", "/openapi.json", "/docs")
+    )
+
+    assert (health["statusCode"], health["body"]) == (200, '{"status":"ok"}')
+    assert document["statusCode"] == 200
+    assert document["body"].startswith('{"openapi":"3.1.0"')
+    assert page["headers"]["Content-Type"].startswith("text/html")
+    assert "http://" not in page["body"]
+    assert "https://" not in page["body"]
+
+
+def test_a_database_that_is_away_is_503(environment, monkeypatch):
+    monkeypatch.setenv("HOURBELL_DATABASE", "host=127.0.0.1 port=1 dbname=none user=none")
+    monkeypatch.setattr("hourbell.store.connection._pause", lambda _attempt: 0)
+    api = load("api").handler
+
+    reply = api(gateway_event("GET", "/v1/health", body=None), None)
+
+    assert (reply["statusCode"], reply["headers"]["Retry-After"]) == (503, "2")
+
+
+def test_what_nobody_foresaw_is_a_problem_too(functions, monkeypatch, caplog):
+    _, api = functions
+    monkeypatch.setattr("hourbell.api.app.read_query", lambda _raw: 1 / 0)
+
+    reply = api(gateway_event("GET", "/v1/health", body=None), None)
+
+    assert (reply["statusCode"], reply["headers"]["Content-Type"]) == (500, "application/problem+json")
+    assert "division" not in reply["body"]
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize("event", [{}, {"requestContext": None}, {"version": "2.0", "rawPath": None}])
+def test_an_event_that_is_none_is_answered_all_the_same(functions, event):
+    _, api = functions
+
+    assert api(event, None)["statusCode"] in (401, 500)

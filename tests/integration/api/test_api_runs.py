@@ -1,0 +1,158 @@
+"""Runs over the API: what is shown, and a run at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hourbell.api.schemas import REPLIES
+from hourbell.domain.ids import decode
+from hourbell.domain.instants import format_instant
+from hourbell.domain.run_state import Lane
+
+from tests.integration.api.conftest import Client
+from tests.seeds import T0
+
+
+def seconds(count: float):
+    return T0 + timedelta(seconds=count)
+
+
+def test_a_run_is_shown_with_its_attempts(client: Client, admin):
+    job = client.job({"at": format_instant(seconds(30))})
+    admin.execute(
+        "update run set state = 'retrying', attempt = 2, started_at = %s, reason = 'failed', error = 'x', "
+        "progress = '{\"n\": 1.50}'",
+        (seconds(30.042),),
+    )
+    admin.execute(
+        "insert into attempt "
+        "(run_id, scheduled_for, number, started_at, finished_at, outcome, status_code, error, duration_ms) "
+        "select run_id, scheduled_for, n, %(a)s, %(b)s, 'failed', 503, 'no', 12 from run, generate_series(1, 2) as n",
+        {"a": seconds(30.042), "b": seconds(30.054)},
+    )
+
+    listed = client.get(f"/v1/jobs/{job['id']}/runs").json["items"]
+    answer = client.get(f"/v1/runs/{listed[0]['id']}")
+
+    run = answer.json
+    REPLIES["Run"].model_validate(run)
+    assert listed == [run]
+    assert (run["state"], run["attempt"], run["lateness_ms"], run["job_id"]) == ("retrying", 2, 42, job["id"])
+    assert (run["scheduled_for"], run["fire_at"]) == (format_instant(seconds(30)),) * 2
+    assert [attempt["number"] for attempt in run["attempts"]] == [1, 2]
+    assert run["attempts"][0]["status_code"] == 503
+    assert '"progress":{"n": 1.50}' in answer.text
+    assert answer.headers["etag"].startswith('"')
+
+
+def test_runs_of_a_job_are_newest_first_page_by_page(client: Client):
+    job = client.job({"every": "10s"})
+    client.job({"every": "10s"})
+    seen: list[str] = []
+    query: dict = {"limit": 5}
+    while True:
+        page = client.get(f"/v1/jobs/{job['id']}/runs", query=query).json
+        seen += [run["scheduled_for"] for run in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        query["cursor"] = page["next_cursor"]
+
+    assert seen == [format_instant(seconds(10 * n)) for n in range(12, 0, -1)]
+
+
+def test_pages_of_runs_hold_each_once_also_within_one_millisecond(client: Client):
+    for _ in range(5):
+        client.job({"every": "40s", "anchor": format_instant(T0)})
+    seen: list[tuple[str, str]] = []
+    query: dict = {"limit": 2}
+    while True:
+        page = client.get("/v1/runs", query=query).json
+        seen += [(run["scheduled_for"], run["job_id"]) for run in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        query["cursor"] = page["next_cursor"]
+
+    assert len(seen) == len(set(seen)) == 15
+    assert [at for at, _ in seen] == sorted((at for at, _ in seen), reverse=True)
+
+
+def test_filters(client: Client, admin):
+    client.target("other")
+    a = client.job({"every": "50s"})["id"]
+    b = client.job({"every": "50s"}, target="other")["id"]
+    admin.execute(
+        "update run set state = 'dead', wake_at = null where job_id = %s and scheduled_for = %s",
+        (decode("job", a), seconds(50)),
+    )
+
+    def found(**query) -> list[tuple[str, str]]:
+        query = {name.rstrip("_"): value for name, value in query.items()}
+        return sorted(
+            (run["job_id"], run["scheduled_for"]) for run in client.get("/v1/runs", query=query).json["items"]
+        )
+
+    first, second = format_instant(seconds(50)), format_instant(seconds(100))
+    assert found() == sorted([(a, first), (a, second), (b, first), (b, second)])
+    assert found(job=a) == [(a, first), (a, second)]
+    assert found(state="dead") == [(a, first)]
+    assert found(target="other", to=second) == [(b, first)]
+    assert found(from_=second, job=b) == [(b, second)]
+    assert found(target=client.get("/v1/targets", query={"name": "other"}).json["items"][0]["id"], state="dead") == []
+
+
+class TestTrigger:
+    def test_a_run_at_once_with_a_payload_of_its_own(self, client: Client, admin, lanes):
+        job = client.job({"every": "1h"}, timeout="5m")
+        client.now = seconds(7.123456)
+
+        answer = client.post(f"/v1/jobs/{job['id']}/trigger", raw='{"payload": {"now": 1.50}}')
+
+        run = answer.json
+        REPLIES["Run"].model_validate(run)
+        assert (answer.status, run["origin"], run["state"], run["scheduled_for"]) == (
+            202,
+            "trigger",
+            "queued",
+            format_instant(seconds(7.123)),
+        )
+        assert admin.execute("select payload, wake_at from run").fetchall() == [('{"now":1.50}', seconds(37.123))]
+        (message,) = lanes.sent
+        assert (message.ready_at, message.lane) == (seconds(7.123), Lane.SOLO)
+        assert client.get(f"/v1/runs/{run['id']}").json == run
+
+    def test_without_a_payload_it_is_the_jobs_own(self, client: Client, admin):
+        path = f"/v1/jobs/{client.job(payload=7)['id']}/trigger"
+
+        for options in ({}, {"body": {}}, {"raw": '{"payload": null}'}):
+            assert client.post(path, **options).status == 202
+
+        assert admin.execute("select payload from run order by scheduled_for").fetchall() == [
+            (None,),
+            (None,),
+            ("null",),
+        ]
+
+    def test_many_in_one_millisecond_get_one_each(self, client: Client, admin, lanes):
+        path = f"/v1/jobs/{client.job()['id']}/trigger"
+
+        runs = [client.post(path).json for _ in range(4)]
+
+        assert [run["scheduled_for"] for run in runs] == [format_instant(seconds(n / 1000)) for n in range(4)]
+        assert len({run["id"] for run in runs}) == len(lanes.sent) == 4
+
+    def test_also_while_paused_and_after_completion(self, client: Client, admin):
+        path = f"/v1/jobs/{client.job({'at': format_instant(seconds(5))})['id']}"
+        admin.execute("update run set state = 'succeeded', wake_at = null")
+        other = f"/v1/jobs/{client.job(paused=True)['id']}"
+
+        assert client.post(f"{path}/trigger").status == 202
+        assert client.post(f"{other}/trigger").status == 202
+
+    def test_a_triggered_run_takes_no_place_in_the_schedule(self, client: Client, admin):
+        job = client.job({"every": "1h", "max_runs": 3})
+        before = admin.execute("select * from due").fetchall()
+
+        client.post(f"/v1/jobs/{job['id']}/trigger")
+
+        assert admin.execute("select * from due").fetchall() == before
+        assert client.get(f"/v1/jobs/{job['id']}").json["next_runs"] == job["next_runs"]

@@ -1,0 +1,139 @@
+"""Targets over the API."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+from hourbell.api.schemas import REPLIES
+from hourbell.store.connection import Database
+
+from tests.integration.api.conftest import Client
+from tests.seeds import T0
+
+
+def test_a_target_is_created_read_and_listed(bare: Client):
+    created = bare.post(
+        "/v1/targets",
+        {
+            "name": "billing",
+            "http": {"url": "https://Example.com", "headers": {"X-A": "1"}, "secret": "hourbell/billing"},
+            "rate_per_second": 50,
+            "burst": 100,
+            "max_concurrency": 20,
+        },
+    )
+
+    target = created.json
+    REPLIES["Target"].model_validate(target)
+    assert (created.status, created.headers["etag"]) == (201, '"1"')
+    assert target["id"].startswith("tgt_")
+    assert target["http"] == {
+        "url": "https://example.com/",
+        "method": "POST",
+        "headers": {"X-A": "1"},
+        "secret": "hourbell/billing",
+    }
+    assert (target["rate_per_second"], target["burst"], target["max_concurrency"]) == (50, 100, 20)
+    assert bare.get(f"/v1/targets/{target['id']}").json == target
+    assert bare.get("/v1/targets", query={"name": "billing"}).json == {"items": [target], "next_cursor": None}
+
+
+def test_names_are_unique_among_those_that_are_not_deleted(bare: Client):
+    target = bare.target("a")
+    again = {"name": "a", "http": {"url": "http://127.0.0.1:9/"}}
+
+    refused = bare.post("/v1/targets", again)
+    assert (refused.status, refused.fields) == (409, ["name"])
+    other = bare.target("b")
+    refused = bare.patch(f"/v1/targets/{other['id']}", {"name": "a"})
+    assert (refused.status, refused.fields) == (409, ["name"])
+
+    assert bare.delete(f"/v1/targets/{target['id']}").status == 204
+    assert bare.post("/v1/targets", again).status == 201
+
+
+def test_a_patch_merges(bare: Client):
+    target = bare.target("a", rate_per_second=5, burst=7)
+    path = f"/v1/targets/{target['id']}"
+
+    edited = bare.patch(path, {"http": {"headers": {"X-A": "1"}}, "burst": None, "rate_per_second": 2.5})
+
+    assert edited.json["http"] == {**target["http"], "headers": {"X-A": "1"}}
+    assert (edited.json["rate_per_second"], edited.json["burst"], edited.json["version"]) == (2.5, None, 2)
+    assert bare.patch(path, {"burst": 1}, headers={"If-Match": '"1"'}).status == 412
+    assert bare.patch(path, {"http": {"url": "gopher://127.0.0.1/"}}).fields == ["http.url"]
+    assert bare.patch(path, {"http": None}).fields == ["http"]
+
+
+def test_pause_and_resume(bare: Client):
+    path = f"/v1/targets/{bare.target('a')['id']}"
+
+    assert bare.post(f"{path}/pause").json["state"] == "paused"
+    assert bare.post(f"{path}/pause", {}).json["version"] == 2
+    assert bare.get("/v1/targets", query={"state": "paused"}).json["items"][0]["state"] == "paused"
+    assert bare.post(f"{path}/resume").json["state"] == "active"
+    assert bare.post(f"{path}/resume", {"x": 1}).fields == ["x"]
+
+
+def test_a_target_stays_as_long_as_anything_may_be_delivered_to_it(client: Client, admin):
+    target = client.get("/v1/targets").json["items"][0]
+    path = f"/v1/targets/{target['id']}"
+    job = client.job({"at": "2027-05-09T12:00:30.000Z"})
+
+    assert client.delete(path).status == 409
+    assert client.delete(f"/v1/jobs/{job['id']}").status == 204
+    assert client.delete(path).status == 409
+    admin.execute("update run set state = 'cancelled', wake_at = null")
+    assert client.delete(path, headers={"If-Match": '"9"'}).status == 412
+    assert client.delete(path).status == 204
+    assert client.get(path).status == 404
+    assert client.post("/v1/jobs", {"schedule": {"every": "1h"}, "target": "sink"}).fields == ["target"]
+
+
+def test_a_completed_job_still_shows_the_target_it_had(client: Client, admin):
+    job = client.job({"at": "2027-05-09T12:00:30.000Z"})
+    admin.execute("update run set state = 'succeeded', wake_at = null")
+    assert client.delete(f"/v1/targets/{client.get('/v1/targets').json['items'][0]['id']}").status == 204
+
+    assert client.get(f"/v1/jobs/{job['id']}").json["target"] == "sink"
+
+
+def test_a_target_deleted_while_a_job_is_created_is_not_used(client: Client, conninfo):
+    """The create waits for the delete, and then finds no target: never a job without one."""
+    target_id = client.get("/v1/targets").json["items"][0]["id"]
+    from hourbell.domain.ids import decode
+
+    blocker = Database(conninfo)
+    answers = []
+
+    def delete_slowly(connection):
+        connection.execute("select 1 from target where target_id = %s for update", (decode("tgt", target_id),))
+        thread = threading.Thread(
+            target=lambda: answers.append(client.post("/v1/jobs", {"schedule": {"every": "1h"}, "target": "sink"}))
+        )
+        thread.start()
+        waiting = (
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        )
+        while connection.execute(waiting).fetchone() == (0,):
+            connection.execute("select pg_stat_clear_snapshot()")
+        connection.execute("update target set state = 'deleted' where target_id = %s", (decode("tgt", target_id),))
+        return thread
+
+    blocker.run(delete_slowly).join()
+    blocker.close()
+
+    assert (answers[0].status, answers[0].fields) == (400, ["target"])
+
+
+def test_pages_of_targets(bare: Client):
+    for n in range(5):
+        bare.now = T0 + timedelta(milliseconds=n)
+        bare.target(f"t{n}")
+
+    first = bare.get("/v1/targets", query={"limit": 3}).json
+    second = bare.get("/v1/targets", query={"limit": 3, "cursor": first["next_cursor"]}).json
+
+    assert [target["name"] for target in first["items"] + second["items"]] == ["t4", "t3", "t2", "t1", "t0"]
+    assert second["next_cursor"] is None
