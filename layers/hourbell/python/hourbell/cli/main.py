@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from hourbell.cli import cloud, invoke, jobs, runs
+from hourbell.cli import cloud, invoke, jobs, keys, runs
 from hourbell.cli.output import console
 from hourbell.cli.preview import preview
 from hourbell.client import ClientError
@@ -26,6 +26,7 @@ app.command()(preview)
 app.command()(invoke.invoke)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(runs.app, name="runs")
+app.add_typer(keys.app, name="keys")
 
 
 def main() -> None:
