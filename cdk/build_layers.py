@@ -177,7 +177,7 @@ def _archive(folder: Path, archive: Path, compression: int) -> None:
             zipped.writestr(entry, path.read_bytes(), compression)
 
 
-def _build(target: Target, layer: str, digest: str, fill: Callable[[Target, Path], None]) -> bool:
+def build(target: Target, layer: str, digest: str, fill: Callable[[Target, Path], None]) -> bool:
     """Build one layer beside its place and move it there; False when it already stands."""
     place = layer_path(target.name, layer)
     stamp, archive = place.with_suffix(".stamp"), place.with_suffix(".zip")
@@ -216,7 +216,7 @@ def build_layers(target: Target) -> None:
         "hourbell": (_copy_package, [*_package_files(), recipe]),
     }
     for layer, (fill, inputs) in layers.items():
-        _report(target, layer, built=_build(target, layer, _digest(target, inputs), fill))
+        _report(target, layer, built=build(target, layer, _digest(target, inputs), fill))
 
 
 def main() -> None:

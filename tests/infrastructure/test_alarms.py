@@ -1,0 +1,80 @@
+"""What wakes an operator."""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk.settings import StageSettings
+from tests.infrastructure.templates import Assembly
+
+RUNS = {"scanner-heartbeat-missing", "runs-dead", "jobs-invalid", "runs-late", "api-5xx"}
+LANES = {f"{lane}-{what}" for lane in ("shared", "solo") for what in ("depth", "age", "dead-letters")}
+DATABASE = {"database-capacity", "database-connections-borrow", "database-transaction-ids"}
+
+
+def alarms(assembly: Assembly) -> dict[str, dict[str, object]]:
+    found = (resource.properties for resource in assembly.of_type("AWS::CloudWatch::Alarm"))
+    return {properties["AlarmName"].split("-", 2)[2]: properties for properties in found}
+
+
+def expected(settings: StageSettings) -> set[str]:
+    functions = {f"{function}-{what}" for function in settings.functions for what in ("errors", "throttles")}
+    return RUNS | LANES | functions | (DATABASE if settings.network else set())
+
+
+def test_these_are_the_alarms(assembly: Assembly, settings: StageSettings) -> None:
+    assert set(alarms(assembly)) == expected(settings)
+
+
+def test_every_alarm_speaks_to_the_topic_when_it_begins_and_when_it_ends(assembly: Assembly) -> None:
+    for name, alarm in alarms(assembly).items():
+        assert alarm["AlarmActions"] == alarm["OKActions"], name
+        assert [assembly.text(action) for action in alarm["AlarmActions"]] == ["AlarmTopic"], name
+        assert alarm["AlarmDescription"], name
+
+
+def test_a_scanner_that_says_nothing_is_missing(assembly: Assembly, settings: StageSettings) -> None:
+    alarm = alarms(assembly)["scanner-heartbeat-missing"]
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("Hourbell", "ScannerHeartbeat")
+    assert alarm["Dimensions"] == [{"Name": "Stage", "Value": settings.name}]
+    assert alarm["TreatMissingData"] == "breaching"
+    assert alarm["Threshold"] == settings.scanners
+    assert alarm["ComparisonOperator"] == "LessThanThreshold"
+
+
+@pytest.mark.parametrize(("alarm", "metric"), [("runs-dead", "RunsDead"), ("jobs-invalid", "JobsInvalid")])
+def test_one_dead_run_or_broken_job_is_enough(assembly: Assembly, alarm: str, metric: str) -> None:
+    properties = alarms(assembly)[alarm]
+    assert properties["MetricName"] == metric
+    assert (properties["Threshold"], properties["EvaluationPeriods"]) == (0, 1)
+
+
+@pytest.mark.parametrize("lane", ["shared", "solo"])
+def test_lane_alarms_watch_the_queues_that_exist(assembly: Assembly, lane: str) -> None:
+    queues = {resource.properties["QueueName"] for resource in assembly.of_type("AWS::SQS::Queue")}
+    for name in (f"{lane}-depth", f"{lane}-age", f"{lane}-dead-letters"):
+        (dimension,) = alarms(assembly)[name]["Dimensions"]
+        assert dimension["Value"] in queues
+
+
+def test_cloudwatch_may_publish_to_the_encrypted_topic(assembly: Assembly) -> None:
+    topic = assembly.only("AWS::SNS::Topic").properties
+    (publish,) = [
+        statement
+        for statement in assembly.only("AWS::SNS::TopicPolicy").properties["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow"
+    ]
+    (use_key,) = [
+        statement
+        for key in assembly.of_type("AWS::KMS::Key")
+        if key.name == assembly.text(topic["KmsMasterKeyId"]).partition(".")[0]
+        for statement in key.properties["KeyPolicy"]["Statement"]
+        if statement["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    ]
+    assert publish["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert publish["Action"] == "sns:Publish"
+    assert set(use_key["Action"]) == {"kms:Decrypt", "kms:GenerateDataKey*"}
+
+
+def test_there_is_one_dashboard(assembly: Assembly, settings: StageSettings) -> None:
+    assert assembly.only("AWS::CloudWatch::Dashboard").properties["DashboardName"] == settings.prefix

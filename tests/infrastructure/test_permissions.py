@@ -1,0 +1,134 @@
+"""The whole permission table: what each function may do, and on what."""
+
+from __future__ import annotations
+
+from tests.infrastructure.templates import Assembly, as_list
+
+SHARED, SOLO = "LanesSharedQueue.Arn", "LanesSoloQueue.Arn"
+BOTH_LANES = {SHARED, SOLO}
+SIGNING_KEY = "SigningKeySecret"
+TARGET_SECRETS = "arn::secretsmanager:::secret:hourbell/{stage}/targets/*"
+CONSUME = (
+    "sqs:ChangeMessageVisibility",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:GetQueueUrl",
+    "sqs:ReceiveMessage",
+)
+NETWORK_INTERFACES = {
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:CreateNetworkInterface",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:UnassignPrivateIpAddresses",
+}
+LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
+
+Table = dict[str, dict[str, set[str]]]
+
+
+def connect(role: str) -> dict[str, set[str]]:
+    return {"rds-db:connect": {f"arn::rds-db:::dbuser:AuroraClusterProxy.DBProxyArn/{role}"}}
+
+
+def send() -> dict[str, set[str]]:
+    return {"sqs:SendMessage": BOTH_LANES}
+
+
+def watch() -> dict[str, set[str]]:
+    return {"sqs:GetQueueAttributes": BOTH_LANES}
+
+
+def read_secrets(*names: str) -> dict[str, set[str]]:
+    return {"secretsmanager:GetSecretValue": set(names)}
+
+
+def worker(lane: str, stage: str) -> dict[str, set[str]]:
+    secrets = read_secrets(SIGNING_KEY, TARGET_SECRETS.format(stage=stage))
+    return {**send(), **secrets, **{action: {lane} for action in CONSUME}}
+
+
+def expected(stage: str) -> Table:
+    return {
+        "api": {**send(), **read_secrets(SIGNING_KEY)},
+        "authorizer": {},
+        "migrator": {},
+        "partitioner": {},
+        "reaper": {**send(), **watch()},
+        "scanner": {**send(), **watch()},
+        "worker-shared": worker(SHARED, stage),
+        "worker-solo": worker(SOLO, stage),
+    }
+
+
+PROD_DATABASE: Table = {
+    "api": connect("hourbell_api"),
+    "authorizer": connect("hourbell_api"),
+    "migrator": read_secrets("AuroraCluster.MasterUserSecret.SecretArn"),
+    "partitioner": connect("hourbell_migrator"),
+    "reaper": connect("hourbell_scanner"),
+    "scanner": connect("hourbell_scanner"),
+    "worker-shared": connect("hourbell_worker"),
+    "worker-solo": connect("hourbell_worker"),
+}
+
+
+def granted(assembly: Assembly) -> Table:
+    """What the policies allow, less what every function may do: write its own log and, in a VPC, be attached to it."""
+    table: Table = {}
+    for name, function in assembly.functions().items():
+        actions = table.setdefault(name, {})
+        role = function.properties["Role"]["Fn::GetAtt"][0]
+        for statement in assembly.statements(role, function.stack):
+            allowed = set(as_list(statement["Action"]))
+            if statement["Effect"] == "Deny" or allowed in (LOGS, NETWORK_INTERFACES):
+                continue
+            for action in allowed:
+                resources = {assembly.text(resource) for resource in as_list(statement["Resource"])}
+                actions.setdefault(action, set()).update(resources)
+    return table
+
+
+def test_in_production_each_function_may_do_this_and_nothing_else(prod: Assembly) -> None:
+    table = expected("prod")
+    assert granted(prod) == {name: {**table[name], **PROD_DATABASE[name]} for name in table}
+
+
+def test_on_a_laptop_each_function_may_do_this_and_nothing_else(local: Assembly) -> None:
+    assert granted(local) == expected("local")
+
+
+def test_a_function_writes_its_own_log_only(assembly: Assembly) -> None:
+    for function in assembly.functions().values():
+        group = assembly.text(function.properties["LoggingConfig"]["LogGroup"])
+        role = function.properties["Role"]["Fn::GetAtt"][0]
+        statements = assembly.statements(role, function.stack)
+        logs = [statement for statement in statements if set(as_list(statement["Action"])) == LOGS]
+        assert [assembly.text(statement["Resource"]) for statement in logs] == [f"{group}.Arn"]
+
+
+def test_a_functions_own_code_may_not_touch_network_interfaces(prod: Assembly) -> None:
+    for function in prod.functions().values():
+        role = function.properties["Role"]["Fn::GetAtt"][0]
+        (deny,) = [statement for statement in prod.statements(role, function.stack) if statement["Effect"] == "Deny"]
+        own = prod.text(deny["Condition"]["ArnEquals"]["lambda:SourceFunctionArn"])
+        assert own.endswith(f":function:{function.properties['FunctionName']}")
+        assert set(deny["Action"]) == NETWORK_INTERFACES
+
+
+def test_the_proxy_logs_in_as_the_four_roles(prod: Assembly) -> None:
+    (statement,) = [
+        statement
+        for role in prod.of_type("AWS::IAM::Role")
+        if role.name == "AuroraProxyRole"
+        for statement in prod.statements(role.id, role.stack)
+    ]
+    roles = {prod.text(resource).rpartition("/")[2] for resource in statement["Resource"]}
+    assert statement["Action"] == "rds-db:connect"
+    assert roles == {"hourbell_api", "hourbell_migrator", "hourbell_scanner", "hourbell_worker"}
+
+
+def test_no_function_has_a_managed_policy(assembly: Assembly) -> None:
+    for role in assembly.of_type("AWS::IAM::Role"):
+        assert "ManagedPolicyArns" not in role.properties, role.id
