@@ -216,7 +216,7 @@ FIELD = st.lists(st.sampled_from(ITEMS.split()), min_size=1, max_size=3).map(","
 LIKELY = st.lists(FIELD, min_size=4, max_size=7).map(" ".join)
 
 
-@settings(max_examples=400, deadline=1_000)
+@settings(max_examples=250, deadline=1_000)
 @given(st.one_of(LIKELY, st.text(max_size=40), st.text(alphabet="0123456789*/-,LWH#?() \t", max_size=60)))
 @example("0 0 29 2 5#5")
 @example("@")

@@ -1,6 +1,7 @@
 import pytest
 from hourbell.domain.errors import FieldError
 from hourbell.domain.preview import preview
+from hourbell.domain.schedule import times_left_out
 
 from tests.unit.domain.clocks import JOB, at, cron, every, utc
 
@@ -71,6 +72,12 @@ def test_an_interval_has_no_notes() -> None:
 def test_max_runs_ends_the_preview() -> None:
     assert len(lines(cron("* * * * *", max_runs=3), "2026-01-01T00:00Z", 10)) == 3
     assert len(lines(cron("* * * * *", max_runs=3), "2026-01-01T00:00Z", 10, runs_planned=2)) == 1
+
+
+def test_each_gap_is_told_once_however_far_ahead() -> None:
+    schedule = cron("30 2 * * *", "America/Chicago", gap="skip")
+    left_out = list(times_left_out(schedule, None, utc("2031-01-01T00:00Z"), utc("2071-01-01T00:00Z")))
+    assert len(left_out) == len(set(left_out)) == 40
 
 
 def test_a_job_is_needed_for_h() -> None:

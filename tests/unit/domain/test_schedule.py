@@ -334,7 +334,7 @@ RULES = st.fixed_dictionaries({"gap": st.sampled_from(["run", "skip"]), "repeat"
 STARTS = st.datetimes(datetime(1972, 1, 1), datetime(2060, 1, 1))  # noqa: DTZ001 - hypothesis wants them naive
 
 
-@settings(max_examples=200, deadline=2_000)
+@settings(max_examples=100, deadline=2_000)
 @given(st.sampled_from(EXPRESSIONS), st.sampled_from(ZONES), RULES, STARTS, st.lists(st.integers(0, 40), max_size=4))
 def test_forwards_backwards_and_counting_agree(
     expression: str, name: str, rules: dict[str, str], naive: datetime, excluded: list[int]

@@ -268,7 +268,7 @@ class ZonedTimes:
             stretch = self.zone.stretch(second)
             second = stretch.end
             following = self.zone.stretch(second)
-            if second <= end and self._moved(following) is None:
+            if following.start == second <= end and self._moved(following) is None:
                 wall = self.times.next_from(following.start + following.before)
                 if wall is not None and wall < following.start + following.offset:
                     yield wall
