@@ -41,8 +41,8 @@ _YEAR = 366 * DAY
 _STEP = 3 * DAY
 _TZDATA = import_module("tzdata")
 _ZONES = Path(*_TZDATA.__path__)
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,3}")
-_OFFSET_ONLY = re.compile(r"(?:Etc/)?(?:GMT|UTC)[+-].*|EST|MST|HST|[+-].*")
+_NAME = r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,3}"
+_OFFSET_ONLY = r"(?:Etc/)?(?:GMT|UTC)[+-].*|EST|MST|HST|[+-].*"
 _FIRST_OF_TWO = "first pass of a time that comes twice"
 _SECOND_OF_TWO = "second pass of a time that comes twice"
 _FIRST_ALONE = "this time comes twice; it runs in the first pass"
@@ -60,7 +60,7 @@ class ZoneDataError(HourbellError):
 def zone_names() -> frozenset[str]:
     """Every accepted name, aliases included."""
     names = frozenset((_ZONES / "zones").read_text(encoding="ascii").split())
-    return frozenset(name for name in names if name != "Factory" and not _OFFSET_ONLY.fullmatch(name))
+    return frozenset(name for name in names if name != "Factory" and not re.fullmatch(_OFFSET_ONLY, name))
 
 
 def zone_data_version() -> str:
@@ -83,9 +83,9 @@ def zone(name: object) -> Zone:
         raise FieldError("timezone", 'must be the name of a zone as text, like "Europe/Paris"')
     if len(name) > ZONE_MAX_LENGTH:
         raise FieldError("timezone", f"longer than {ZONE_MAX_LENGTH} characters")
-    if _OFFSET_ONLY.fullmatch(name):
+    if re.fullmatch(_OFFSET_ONLY, name):
         raise FieldError("timezone", f"{shown(name)} is an offset, not a zone: name a place, like America/New_York")
-    if not _NAME.fullmatch(name) or name not in zone_names():
+    if not re.fullmatch(_NAME, name) or name not in zone_names():
         meant = next((other for other in zone_names() if other.lower() == name.lower()), None)
         advice = f"; {meant} is" if meant else ""
         raise FieldError("timezone", f"{shown(name)} is not a zone of the IANA data {zone_data_version()}{advice}")

@@ -107,14 +107,15 @@ class _Field:
 
 # --- Reading one item of a list ---
 
+# Patterns are compiled when first used: most processes meet few of them, and every import would pay for all.
 _NUMBER = r"[0-9]{1,4}|[A-Z]{3}"
-_STAR = re.compile(r"\*(?:/([0-9]{1,4}))?")
-_RANGE = re.compile(rf"({_NUMBER})(?:-({_NUMBER}))?(?:/([0-9]{{1,4}}))?")
-_HASH = re.compile(r"H(?:\(([0-9]{1,4})-([0-9]{1,4})\))?(?:/([0-9]{1,4}))?")
-_LAST_DAY = re.compile(r"L(?:-([0-9]{1,2}))?(W)?")
-_NEAREST = re.compile(r"([0-9]{1,2})W")
-_LAST_WEEKDAY = re.compile(rf"({_NUMBER})L")
-_NTH_WEEKDAY = re.compile(rf"({_NUMBER})#([0-9]{{1,2}})")
+_STAR = r"\*(?:/([0-9]{1,4}))?"
+_RANGE = rf"({_NUMBER})(?:-({_NUMBER}))?(?:/([0-9]{{1,4}}))?"
+_HASH = r"H(?:\(([0-9]{1,4})-([0-9]{1,4})\))?(?:/([0-9]{1,4}))?"
+_LAST_DAY = r"L(?:-([0-9]{1,2}))?(W)?"
+_NEAREST = r"([0-9]{1,2})W"
+_LAST_WEEKDAY = rf"({_NUMBER})L"
+_NTH_WEEKDAY = rf"({_NUMBER})#([0-9]{{1,2}})"
 
 
 def _read_field(text: str, kind: _Kind) -> _Field:
@@ -127,11 +128,11 @@ def _read_field(text: str, kind: _Kind) -> _Field:
 
 
 def _read_item(item: str, kind: _Kind, read: _Field) -> None:
-    if match := _STAR.fullmatch(item):
+    if match := re.fullmatch(_STAR, item):
         read.plain.update(range(kind.low, kind.high + 1, _step(match[1], kind)))
-    elif match := _HASH.fullmatch(item):
+    elif match := re.fullmatch(_HASH, item):
         read.hashed.append(_hashed(match, kind))
-    elif match := _RANGE.fullmatch(item):
+    elif match := re.fullmatch(_RANGE, item):
         read.plain.update(_range(match, kind))
     elif not (kind is _DAY_OF_MONTH and _read_day_form(item, read)) and not (
         kind is _WEEKDAY and _read_weekday_form(item, read)
@@ -192,12 +193,12 @@ def _hashed(match: re.Match[str], kind: _Kind) -> _Hashed:
 
 def _read_day_form(item: str, read: _Field) -> bool:
     """L, L-3, LW, L-3W, 15W (Quartz)."""
-    if match := _LAST_DAY.fullmatch(item):
+    if match := re.fullmatch(_LAST_DAY, item):
         before = int(match[1] or 0)
         if before > 30:
             raise _refused(f"{item} lies before the month: L-1 to L-30")
         (read.last_workday if match[2] else read.last).add(before)
-    elif match := _NEAREST.fullmatch(item):
+    elif match := re.fullmatch(_NEAREST, item):
         read.nearest_workday.add(_value(match[1], _DAY_OF_MONTH))
     else:
         return False
@@ -206,9 +207,9 @@ def _read_day_form(item: str, read: _Field) -> bool:
 
 def _read_weekday_form(item: str, read: _Field) -> bool:
     """5L, FRIL, 5#2, FRI#2 (Quartz, with cron's numbers of the days)."""
-    if match := _LAST_WEEKDAY.fullmatch(item):
+    if match := re.fullmatch(_LAST_WEEKDAY, item):
         read.last_weekday.add(_value(match[1], _WEEKDAY) % 7)
-    elif match := _NTH_WEEKDAY.fullmatch(item):
+    elif match := re.fullmatch(_NTH_WEEKDAY, item):
         weekday, nth = _value(match[1], _WEEKDAY) % 7, int(match[2])
         if not 1 <= nth <= 5:
             raise _refused(f"#{nth}: a month has a first to a fifth {_DAY_NAMES[weekday]}, so #1 to #5")
@@ -229,19 +230,16 @@ def _why_not(item: str, kind: _Kind) -> str:
         return f"{where}: write 6 for every Saturday, 6L for the last one of the month"
     if item[:3] in _MONTHS + _WEEKDAYS:
         return _why_not_named(item, kind, where)
-    advice = next((advice for pattern, advice in _ADVICE if pattern.search(item)), None)
+    advice = next((advice for pattern, advice in _ADVICE if re.search(pattern, item)), None)
     return f"{where}: {advice}" if advice else f"{where} is not accepted; allowed: {kind.range}, *, lists, steps"
 
 
-_ADVICE = tuple(
-    (re.compile(pattern), advice)
-    for pattern, advice in (
-        (r"^R(\b|\(|/)", "R (random) differs from machine to machine; H is spread over the jobs and stays put"),
-        (r"^/", "a step needs a start, as in */5"),
-        (r"^W$", "W follows a day, as in 15W, or L"),
-        (r"\?", "? stands alone, and only in a day field"),
-        (r"^[0-9LW#-]*[LW#]", "L and W belong to the day of month, 5L and 5#2 to the day of week"),
-    )
+_ADVICE = (
+    (r"^R(\b|\(|/)", "R (random) differs from machine to machine; H is spread over the jobs and stays put"),
+    (r"^/", "a step needs a start, as in */5"),
+    (r"^W$", "W follows a day, as in 15W, or L"),
+    (r"\?", "? stands alone, and only in a day field"),
+    (r"^[0-9LW#-]*[LW#]", "L and W belong to the day of month, 5L and 5#2 to the day of week"),
 )
 
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 from hourbell.domain.errors import FieldError, shown
 from hourbell.domain.limits import DURATION_MAX_MS
 
-_SHORT = re.compile(r"([0-9]{1,12})([smhd])")
-_ISO = re.compile(
+_SHORT = r"([0-9]{1,12})([smhd])"
+_ISO = (
     r"P(?:([0-9]{1,6})W)?(?:([0-9]{1,6})D)?"
     r"(?:T(?=[0-9])(?:([0-9]{1,8})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,12})(?:\.([0-9]{1,3}))?S)?)?"
 )
@@ -33,9 +33,7 @@ def parse_duration(
         raise FieldError(field, 'must be a duration as text, like "PT30S" or "30s"')
     milliseconds = _milliseconds(text) if len(text) <= 40 else None
     if milliseconds is None:
-        raise FieldError(
-            field, f'{shown(text)} is not a duration; write "PT30S", "P1D", "30s", "5m", "2h" or "1d"'
-        )
+        raise FieldError(field, f'{shown(text)} is not a duration; write "PT30S", "P1D", "30s", "5m", "2h" or "1d"')
     if not minimum_ms <= milliseconds <= maximum_ms:
         least, most = (format_duration(timedelta(milliseconds=ms)) for ms in (minimum_ms, maximum_ms))
         raise FieldError(field, f"must be between {least} and {most}")
@@ -43,9 +41,9 @@ def parse_duration(
 
 
 def _milliseconds(text: str) -> int | None:
-    if short := _SHORT.fullmatch(text):
+    if short := re.fullmatch(_SHORT, text):
         return int(short[1]) * _SHORT_MS[short[2]]
-    iso = _ISO.fullmatch(text)
+    iso = re.fullmatch(_ISO, text)
     if iso is None or text == "P":
         return None
     *whole, fraction = iso.groups("")

@@ -26,12 +26,13 @@ class PreviewedOccurrence(TypedDict):
 def preview(
     schedule: Schedule, *, job_id: UUID | None, after: datetime, count: int, runs_planned: int = 0
 ) -> list[PreviewedOccurrence]:
-    """The next `count` occurrences strictly after `after`, fewer when the schedule ends or `max_runs` is reached.
+    """The next `count` occurrences (at most `PREVIEW_MAX`) strictly after `after`; fewer when the schedule ends.
 
     Without a job (`job_id=None`) an expression with H is refused with a `FieldError`.
     """
-    left = PREVIEW_MAX if schedule.max_runs is None else max(0, schedule.max_runs - runs_planned)
-    return [_shown(schedule, *pair) for pair in islice(_pairs(schedule, job_id, after), min(count, left))]
+    if schedule.max_runs is not None:
+        count = min(count, max(0, schedule.max_runs - runs_planned))
+    return [_shown(schedule, *pair) for pair in islice(_pairs(schedule, job_id, after), min(count, PREVIEW_MAX))]
 
 
 def _pairs(

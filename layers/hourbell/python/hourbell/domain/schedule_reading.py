@@ -28,7 +28,7 @@ Instants = tuple[tuple[datetime, str | None], ...]
 Value = TypeVar("Value")
 _MILLISECOND = timedelta(milliseconds=1)
 _NO_DATES: tuple[date, ...] = ()
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _BOUNDS = ("start_at", "end_at", "max_runs", "exclude")
 _KNOWN = {
     "cron": ("cron", "timezone", "gap", "repeat", *_BOUNDS),
@@ -197,7 +197,7 @@ def _dates(value: Any, name: str) -> tuple[date, ...]:
 
 
 def _date(value: Any, name: str) -> date:
-    if not isinstance(value, str) or not _DATE.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(_DATE, value):
         raise FieldError(name, f'{shown(value)} is not a date like "2026-12-25"')
     try:
         day = date(int(value[:4]), int(value[5:7]), int(value[8:]))
