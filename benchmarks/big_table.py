@@ -35,7 +35,7 @@ DUE_JOBS = 20_000
 SELECT_ROWS = 500
 SELECT_REPEATS = 60
 ROUNDS = 3
-BATCH = 2_048
+BATCH = 4_096
 
 
 def locking_select_ms(table: HotTable) -> float:

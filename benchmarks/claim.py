@@ -13,7 +13,7 @@ import statistics
 
 from benchmarks.hot_table import barest_claims_per_second, hot_table, our_claims_per_second
 
-BATCH = 2_048
+BATCH = 4_096
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-
 from hourbell.domain.ids import new_id, new_job_id, run_id, shard_of
 from hourbell.domain.run_state import Lane
 from hourbell.lanes.messages import LaneMessage
@@ -96,7 +95,7 @@ class Seeder:
             **columns,
         }
         with self.connection.cursor() as cursor:
-            with cursor.copy(f"copy job (job_id, {', '.join(row)}) from stdin") as copy:  # noqa: S608
+            with cursor.copy(f"copy job (job_id, {', '.join(row)}) from stdin") as copy:
                 for job_id in job_ids:
                     copy.write_row((job_id, *row.values()))
             if due_at is not None:

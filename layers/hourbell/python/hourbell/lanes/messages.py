@@ -4,8 +4,8 @@ which is read as it is at that moment."""
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from hourbell.domain.errors import HourbellError
@@ -19,8 +19,7 @@ class MessageError(HourbellError):
     """A lane held something that no release of Hourbell sent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaneMessage:
+class LaneMessage(NamedTuple):
     """One run on its way to a worker. ``ready_at``: fire_at, or the time of the retry."""
 
     job_id: UUID

@@ -18,7 +18,6 @@ from hourbell.domain.durations import parse_duration
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.ids import run_id
 from hourbell.domain.planning import CatchUp, CatchUpPolicy, Plan, PlannableJob, lane_for, plan, plans_alike
-from hourbell.domain.recovery import WAKE_GRACE
 from hourbell.domain.run_state import JobState
 from hourbell.domain.schedule import schedule_from_json
 from hourbell.lanes.messages import LaneMessage
@@ -132,7 +131,6 @@ class _Planner:
             writes.run_lanes.append(lane)
             writes.run_schedule_versions.append(job.schedule_version)
             writes.run_fire_at.append(run.fire_at)
-            writes.run_wake_at.append(max(run.fire_at, self._now) + WAKE_GRACE)
             self.messages.append(
                 LaneMessage(
                     job_id=row.job_id,

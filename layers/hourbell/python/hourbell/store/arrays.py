@@ -7,7 +7,7 @@ Source: https://www.postgresql.org/docs/16/arrays.html#ARRAYS-IO
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -16,12 +16,13 @@ _NULL = "NULL"
 
 def uuid_array(values: Iterable[UUID]) -> str:
     """For ``::uuid[]``."""
-    return "{" + ",".join([value.hex for value in values]) + "}"
+    return "{" + ",".join([value.bytes.hex() for value in values]) + "}"
 
 
-def instant_array(values: Iterable[datetime | None]) -> str:
-    """For ``::timestamptz[]``; the instants are aware."""
-    return "{" + ",".join([_NULL if value is None else value.isoformat() for value in values]) + "}"
+def instant_array(values: Sequence[datetime | None]) -> str:
+    """For ``::timestamptz[]``; the instants are aware. Rows of a claim share few instants, each is written once."""
+    written = {value: _NULL if value is None else value.isoformat() for value in set(values)}
+    return "{" + ",".join([written[value] for value in values]) + "}"
 
 
 def integer_array(values: Iterable[int | None]) -> str:

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from hourbell.domain.recovery import WAKE_GRACE
 from hourbell.store.arrays import instant_array, integer_array, uuid_array, word_array
 from hourbell.store.connection import Connection
 from hourbell.store.sql import query
@@ -53,7 +54,6 @@ class ClaimWrites:
     run_lanes: list[str] = field(default_factory=list)
     run_schedule_versions: list[int] = field(default_factory=list)
     run_fire_at: list[datetime] = field(default_factory=list)
-    run_wake_at: list[datetime] = field(default_factory=list)
     moved_job_ids: list[UUID] = field(default_factory=list)
     moved_next_run_at: list[datetime] = field(default_factory=list)
     moved_scheduled_for: list[datetime] = field(default_factory=list)
@@ -94,7 +94,6 @@ _COLUMNS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
         (
             "run_scheduled_for",
             "run_fire_at",
-            "run_wake_at",
             "moved_next_run_at",
             "moved_scheduled_for",
             "missed_first",
@@ -135,7 +134,7 @@ def fetch_plannable_jobs(connection: Connection, job_ids: Sequence[UUID]) -> dic
 
 def write_claim(connection: Connection, writes: ClaimWrites) -> None:
     """Write a whole claim in one statement."""
-    values: dict[str, object] = {"now": writes.now, "broken_errors": writes.broken_errors}
+    values: dict[str, object] = {"now": writes.now, "grace": WAKE_GRACE, "broken_errors": writes.broken_errors}
     for encode, names in _COLUMNS:
         for name in names:
             values[name] = encode(getattr(writes, name))

@@ -6,14 +6,14 @@ with planned as (
     )
     select
         p.job_id, p.scheduled_for, p.run_id, p.tenant_id, p.target_id, 'schedule', p.lane, 'queued',
-        p.schedule_version, p.fire_at, p.fire_at, p.wake_at, %(now)s
+        p.schedule_version, p.fire_at, p.fire_at, greatest(p.fire_at, %(now)s) + %(grace)s, %(now)s
     from unnest(
         %(run_job_ids)s::uuid [], %(run_scheduled_for)s::timestamptz [], %(run_ids)s::uuid [],
         %(run_tenant_ids)s::uuid [], %(run_target_ids)s::uuid [], %(run_lanes)s::text [],
         %(run_schedule_versions)s::integer [],
-        %(run_fire_at)s::timestamptz [], %(run_wake_at)s::timestamptz []
+        %(run_fire_at)s::timestamptz []
     ) as p (
-        job_id, scheduled_for, run_id, tenant_id, target_id, lane, schedule_version, fire_at, wake_at
+        job_id, scheduled_for, run_id, tenant_id, target_id, lane, schedule_version, fire_at
     )
     on conflict (job_id, scheduled_for) do update
     set schedule_version = excluded.schedule_version
