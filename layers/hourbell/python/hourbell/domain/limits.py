@@ -32,7 +32,7 @@ CRON_MAX_LENGTH = 1_000
 EXCLUDE_MAX_DATES = 366
 MAX_RUNS_LIMIT = 1_000_000_000
 ZONE_MAX_LENGTH = 64
-PREVIEW_MAX = 100
+PREVIEW_MAX = 1_000
 # A gap this long is a correction of the calendar (Samoa's skipped day), as in Debian's cron: nothing fires.
 CALENDAR_GAP_SECONDS = 3 * 3_600
 
