@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from hourbell.domain.instants import format_instant
+from hourbell.domain.limits import PREVIEW_MAX
 
 from tests.integration.api.conftest import Client
 from tests.seeds import T0
@@ -185,7 +186,7 @@ def test_odd_but_legal_payloads_survive_unchanged(client: Client, subtests):
 OTHER_BAD_BODIES = [
     ("/v1/schedules/preview", {}, "schedule"),
     ("/v1/schedules/preview", {"schedule": {"cron": "H * * * *"}}, "schedule.cron"),
-    ("/v1/schedules/preview", {"schedule": SCHEDULE, "count": 101}, "count"),
+    ("/v1/schedules/preview", {"schedule": SCHEDULE, "count": PREVIEW_MAX + 1}, "count"),
     ("/v1/schedules/preview", {"schedule": SCHEDULE, "count": True}, "count"),
     ("/v1/schedules/preview", {"schedule": SCHEDULE, "after": "yesterday"}, "after"),
     ("/v1/schedules/preview", {"schedule": SCHEDULE, "after": "2027-01-01T00:00:00"}, "after"),

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 from hourbell.domain.errors import HourbellError
 
@@ -34,7 +34,7 @@ _LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _FORBIDDEN = re.compile(r"[^\x21-\x7e]")
 
-# On top of ``is_global``, which calls some of these global (IANA special-purpose registries, read 2026-11).
+# On top of ``is_global``, which calls some of these global (IANA special-purpose address registries).
 _NEVER = tuple(
     ip_network(net)
     for net in (
@@ -59,6 +59,7 @@ _NEVER = tuple(
 _PRIVATE = tuple(
     ip_network(net) for net in ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 )
+_GLOBAL_UNICAST = IPv6Network("2000::/3")  # RFC 4291: the rest is reserved, or one of the above
 _LOOPBACK_IPV6 = IPv6Address("::1")
 _PRIVATE_NAMES = ("localhost", "local", "internal", "home.arpa")
 _METADATA_NAMES = frozenset({"metadata.google.internal", "metadata", "instance-data"})
@@ -137,7 +138,7 @@ def check_address(address: Address | str, *, private_allowed: bool = False) -> A
         if private_allowed:
             return address
         raise AddressError("leads to a private address")
-    if not address.is_global:
+    if not address.is_global or (isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST):
         raise AddressError("leads to an address that targets may not have")
     return address
 
