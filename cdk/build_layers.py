@@ -10,6 +10,10 @@ imports whatever is here, file by file, so the layers carry the service models t
 tests, and bytecode that Python loads without comparing it to its source (PEP 552, unchecked hash pycs); of the
 dependencies nothing but bytecode.
 
+The emulator unpacks a function's layers again for each new process, and writing 1,400 files took it longer than
+importing them. So the local archive of the dependencies is one `.pth` file (docs.python.org/3/library/site.html) that
+names the folder beside it: each process imports the same files from there.
+
 A layer is built again only when its inputs change, which the stamp tells. The same hash names the asset in
 CloudFormation, so that an unchanged layer is not uploaded again, whichever machine built it.
 """
@@ -23,10 +27,10 @@ import py_compile
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from uv import find_uv_bin
 
@@ -76,22 +80,19 @@ class Target:
     machine: str
     # what uv needs to take wheels of another machine than this one
     uv_options: tuple[str, ...]
-    compression: int
+    # the dependencies' archive names their folder instead of holding it
+    linked: bool
 
 
 def aws_target() -> Target:
     """Lambda's python3.13 on arm64: Amazon Linux 2023, whose glibc 2.34 takes manylinux_2_28 wheels."""
     options = ("--python-platform", "aarch64-manylinux_2_28", "--python-version", "3.13")
-    return Target(name="aws", python=(3, 13), machine="aarch64", uv_options=options, compression=ZIP_DEFLATED)
+    return Target(name="aws", python=(3, 13), machine="aarch64", uv_options=options, linked=False)
 
 
 def local_target() -> Target:
-    """This interpreter on this machine, where the emulator runs the functions as processes.
-
-    Stored, not compressed: the emulator unpacks the layers again for each new process.
-    """
-    machine = platform.machine()
-    return Target(name="local", python=sys.version_info[:2], machine=machine, uv_options=(), compression=ZIP_STORED)
+    """This interpreter on this machine, where the emulator runs the functions as processes."""
+    return Target(name="local", python=sys.version_info[:2], machine=platform.machine(), uv_options=(), linked=True)
 
 
 TARGETS: dict[str, Callable[[], Target]] = {"aws": aws_target, "local": local_target}
@@ -103,7 +104,8 @@ def layer_path(target: str, layer: str) -> Path:
 
 
 def _digest(target: Target, files: Iterable[Path]) -> str:
-    digest = hashlib.sha256(repr((target, sys.version_info[:2] == target.python)).encode())
+    place = ROOT if target.linked else None
+    digest = hashlib.sha256(repr((target, sys.version_info[:2] == target.python, place)).encode())
     for file in sorted(files):
         content = file.read_bytes()
         digest.update(f"{file.relative_to(ROOT)}:{len(content)}:".encode() + content)
@@ -168,13 +170,24 @@ def _compile(target: Target, python: Path, *, keep_source: bool) -> None:
                 source.unlink()
 
 
-def _archive(folder: Path, archive: Path, compression: int) -> None:
-    """A zip of the folder that depends on names and contents only."""
+def _archive(contents: Mapping[str, bytes], archive: Path) -> None:
+    """A zip that depends on names and contents only."""
     with ZipFile(archive, "w") as zipped:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            entry = ZipInfo(str(path.relative_to(folder)))
+        for name, content in sorted(contents.items()):
+            entry = ZipInfo(name)
             entry.external_attr = 0o644 << 16
-            zipped.writestr(entry, path.read_bytes(), compression)
+            zipped.writestr(entry, content, ZIP_DEFLATED)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _link(folder: Path) -> dict[str, bytes]:
+    """A layer that puts the folder's Python path in front of everything but the layers after it."""
+    site = f"python/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+    line = f"import sys; sys.path.insert(0, {str(folder / 'python')!r})\n"
+    return {f"{site}/hourbell-dependencies.pth": line.encode()}
 
 
 def build(target: Target, layer: str, digest: str, fill: Callable[[Target, Path], None]) -> bool:
@@ -190,7 +203,8 @@ def build(target: Target, layer: str, digest: str, fill: Callable[[Target, Path]
         fill(target, python)
         _compile(target, python, keep_source=layer == "hourbell")
         stamp.unlink(missing_ok=True)
-        _archive(scratch, archive, target.compression)
+        linked = target.linked and layer == "dependencies"
+        _archive(_link(place) if linked else _contents(scratch), archive)
         shutil.rmtree(place, ignore_errors=True)
         scratch.rename(place)
     finally:

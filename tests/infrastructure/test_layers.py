@@ -6,8 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
-from zipfile import ZIP_STORED
+from zipfile import ZipFile
 
 import pytest
 
@@ -20,7 +21,7 @@ FUNCTIONS = sorted(folder.parent.name for folder in (ROOT / "functions").glob("*
 @pytest.fixture
 def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
     monkeypatch.setattr(build_layers, "BUILD", tmp_path)
-    return Target(name="test", python=sys.version_info[:2], machine="any", uv_options=(), compression=ZIP_STORED)
+    return Target(name="test", python=sys.version_info[:2], machine="any", uv_options=(), linked=False)
 
 
 def fill(_target: Target, python: Path) -> None:
@@ -63,8 +64,21 @@ def test_dependencies_come_as_bytecode_and_the_package_with_its_source(target: T
     assert found == {"dependencies": {".pyc"}, "hourbell": {".py", ".pyc"}}
 
 
+def test_the_local_dependencies_are_one_line_that_names_their_folder(target: Target, tmp_path: Path) -> None:
+    """The emulator treats a layer's site-packages as a site directory, as AWS describes it."""
+    build_layers.build(replace(target, linked=True), "dependencies", "one", fill)
+    folder = layer_path("test", "dependencies")
+    with ZipFile(folder.with_suffix(".zip")) as archive:
+        (name,) = archive.namelist()
+        archive.extractall(tmp_path / "unpacked")
+    site = str((tmp_path / "unpacked" / name).parent)
+    program = f"import site; site.addsitedir({site!r}); import library; print(library.__file__)"
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).is_relative_to(folder)
+
+
 def test_bytecode_for_another_python_is_left_to_that_python(target: Target) -> None:
-    other = Target(name="test", python=(3, 99), machine="any", uv_options=(), compression=ZIP_STORED)
+    other = Target(name="test", python=(3, 99), machine="any", uv_options=(), linked=False)
     build_layers.build(other, "dependencies", "one", fill)
     assert [path.name for path in layer_path("test", "dependencies").rglob("*.py*")] == ["__init__.py"]
 
