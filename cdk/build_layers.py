@@ -184,9 +184,13 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def _link(folder: Path) -> dict[str, bytes]:
-    """A layer that puts the folder's Python path in front of everything but the layers after it."""
+    """A layer that puts the folder's Python path first and takes the emulator's own packages off it.
+
+    With those in reach a function would import what AWS does not have: httpx, for one, loads h2 wherever it finds it.
+    """
     site = f"python/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
-    line = f"import sys; sys.path.insert(0, {str(folder / 'python')!r})\n"
+    path = f"[{str(folder / 'python')!r}, *(path for path in sys.path if not path.endswith('site-packages'))]"
+    line = f"import sys; sys.path[:] = {path}\n"
     return {f"{site}/hourbell-dependencies.pth": line.encode()}
 
 

@@ -65,16 +65,18 @@ def test_dependencies_come_as_bytecode_and_the_package_with_its_source(target: T
 
 
 def test_the_local_dependencies_are_one_line_that_names_their_folder(target: Target, tmp_path: Path) -> None:
-    """The emulator treats a layer's site-packages as a site directory, as AWS describes it."""
+    """The emulator treats a layer's site-packages as a site directory; its own packages must not be in reach."""
     build_layers.build(replace(target, linked=True), "dependencies", "one", fill)
     folder = layer_path("test", "dependencies")
     with ZipFile(folder.with_suffix(".zip")) as archive:
         (name,) = archive.namelist()
         archive.extractall(tmp_path / "unpacked")
     site = str((tmp_path / "unpacked" / name).parent)
-    program = f"import site; site.addsitedir({site!r}); import library; print(library.__file__)"
+    program = f"import site, sys; site.addsitedir({site!r}); print(*sys.path, sep='\\n')"
     done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
-    assert Path(done.stdout.strip()).is_relative_to(folder)
+    first, *others = done.stdout.splitlines()
+    assert Path(first) == folder / "python"
+    assert [path for path in others if path.endswith("site-packages")] == []
 
 
 def test_bytecode_for_another_python_is_left_to_that_python(target: Target) -> None:
