@@ -65,10 +65,11 @@ bench: install ## Run the benchmarks that need no local cloud, as JSON
 lock: $(VENV_READY) ## Pin all dependencies anew, with hashes (--upgrade: make lock LOCK=--upgrade)
 	@for name in uv emulator; do $(PIN) requirements/$$name.in -o requirements/$$name.txt || exit 1; done
 	@$(PIN) --extra local --extra dev pyproject.toml -o requirements/dev.txt
-	@$(PIN) -c requirements/dev.txt --no-strip-extras layers/dependencies/requirements.in -o layers/dependencies/requirements.txt
+	@$(PIN) -c requirements/dev.txt --no-annotate --no-header layers/dependencies/requirements.in -o layers/dependencies/requirements.txt
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --package-lock-only --no-audit --no-fund
 
-clean: down ## Stop the local cloud and remove everything that was installed or built
+clean: ## Stop the local cloud and remove everything that was installed or built, the database too
+	@if [ -x $(BIN)/hourbell ]; then $(BIN)/hourbell down --purge; fi
 	rm -rf $(STATE) $(VENV) cdk.out* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 PIN = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -89,14 +90,17 @@ $(VENV_READY): requirements/dev.txt pyproject.toml $(TOOLS_READY)
 	@$(UV) pip install --quiet --python $(VENV) --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# Changes when the environment is made with another Python, not when packages do.
+$(VENV)/pyvenv.cfg: | $(VENV_READY)
+
 # The emulator runs the Lambdas with its own interpreter: nothing of the project's environment may leak into them.
-$(EMULATOR_READY): requirements/emulator.txt $(VENV_READY)
+$(EMULATOR_READY): requirements/emulator.txt $(VENV)/pyvenv.cfg
 	@echo 'Installing the AWS emulator …'
 	@$(UV) venv --quiet --clear --python $(BIN)/python $(EMULATOR)
 	@$(UV) pip sync --quiet --python $(EMULATOR) --require-hashes requirements/emulator.txt
 	@touch $@
 
-$(NODE_READY): package.json package-lock.json .npmrc $(VENV_READY)
+$(NODE_READY): package.json package-lock.json .npmrc | $(VENV_READY)
 	@echo 'Installing the AWS CDK command line …'
 	@mkdir -p $(NODE) && cp package.json package-lock.json .npmrc $(NODE)/
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm ci --silent --prefix $(NODE) --ignore-scripts --no-audit --no-fund

@@ -66,7 +66,6 @@ def local_state() -> Iterator[StateDirectory]:
     state = StateDirectory(path=Path(tempfile.mkdtemp(prefix="hourbell-cloud-")))
     yield state
     shutil.rmtree(state.path, ignore_errors=True)
-    shutil.rmtree(state.sockets, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
@@ -78,4 +77,4 @@ def local_cloud(local_state: StateDirectory) -> Iterator[Cloud]:
     try:
         yield up(project, local_state)
     finally:
-        down(project, local_state)
+        down(project, local_state, purge=True)

@@ -28,9 +28,8 @@ def project() -> Project:
 def state(project: Project) -> Iterator[StateDirectory]:
     found = StateDirectory(path=Path(tempfile.mkdtemp(prefix="hourbell-down-")))
     yield found
-    cloud.down(project, found)
+    cloud.down(project, found, purge=True)
     shutil.rmtree(found.path, ignore_errors=True)
-    shutil.rmtree(found.sockets, ignore_errors=True)
 
 
 def start_emulator(project: Project, state: StateDirectory) -> Emulator:
@@ -110,3 +109,11 @@ def test_the_emulator_answers_on_the_loopback_address_only(project: Project, sta
     assert running is not None
     listening = {c.laddr.ip for c in running.net_connections("inet") if c.status == psutil.CONN_LISTEN}
     assert listening == {"127.0.0.1"}
+
+
+def test_purge_forgets_the_database_and_the_key(project: Project, state: StateDirectory):
+    record(state, **{POSTGRES: start_postgres(state)})
+    assert cloud.down(project, state, purge=True)
+    assert CloudRecord.read(state) is None
+    assert not state.sockets.exists()
+    assert not state.database.exists()

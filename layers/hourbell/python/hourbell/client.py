@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict, cast
 if TYPE_CHECKING:
     import httpx
 
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
 JsonObject = Mapping[str, Any]
 
 
@@ -157,7 +159,11 @@ class Client:
 
         self.url = url.rstrip("/")
         self._http = httpx.Client(
-            headers={"Authorization": f"Bearer {api_key}"}, timeout=timeout_seconds, transport=transport
+            headers={"Authorization": f"Bearer {api_key}"},
+            timeout=timeout_seconds,
+            transport=transport,
+            # No proxy stands between this machine and itself.
+            trust_env=httpx.URL(self.url).host not in _LOOPBACK,
         )
 
     def __enter__(self) -> Self:

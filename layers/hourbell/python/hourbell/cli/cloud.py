@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,12 +22,15 @@ def up() -> None:
     _print_cloud(_bring_up(project, StateDirectory.of(project)))
 
 
-def down() -> None:
+def down(
+    *,
+    purge: Annotated[bool, typer.Option("--purge", help="Forget its jobs, runs and key too.")] = False,
+) -> None:
     """Stop the local cloud. Jobs and runs are kept for the next up."""
     from hourbell.local import cloud
 
     project = Project.find()
-    ended = cloud.down(project, StateDirectory.of(project))
+    ended = cloud.down(project, StateDirectory.of(project), purge=purge)
     typer.echo("The local cloud is down." if ended else "No local cloud was running.")
 
 
@@ -81,12 +84,15 @@ def _bring_up(project: Project, state: StateDirectory) -> Cloud:
 
 
 def _print_cloud(running: Cloud) -> None:
+    from hourbell.local.receiver import RECEIVER_PORT
+
     print_fields(
         {"URL": running.url, "API key": running.api_key, "Database": running.database, "AWS": running.endpoint}
     )
     typer.echo()
     typer.echo("Next:")
     typer.echo(f"  export HOURBELL_URL={shlex.quote(running.url)} HOURBELL_API_KEY={running.api_key}")
-    typer.echo("  .venv/bin/hourbell jobs create --name hello --every 10s --url http://127.0.0.1:8000/")
+    typer.echo("  .venv/bin/python -m hourbell.local.receiver &")
+    typer.echo(f"  .venv/bin/hourbell jobs create --name hello --every 10s --url http://127.0.0.1:{RECEIVER_PORT}/")
     typer.echo("  .venv/bin/hourbell runs list --job hello")
     typer.echo("  make down")

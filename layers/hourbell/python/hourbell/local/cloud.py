@@ -55,14 +55,22 @@ def up(project: Project, state: StateDirectory, *, progress: Progress | None = N
             raise
 
 
-def down(project: Project, state: StateDirectory) -> bool:  # noqa: ARG001 - the pair of up
-    """End every process of this cloud; whether there was any."""
+def down(project: Project, state: StateDirectory, *, purge: bool = False) -> bool:  # noqa: ARG001 - the pair of up
+    """End every process of this cloud; whether there was any.
+
+    Args:
+        purge: forget it wholly: jobs, runs, key, logs.
+    """
     if not state.path.exists():
         return False
     with locked(state):
         record = CloudRecord.read(state) or CloudRecord()
         ended = _end_everything(state, record)
-        if record.pids or record.ready:
+        if purge:
+            _postgres(state).remove()
+            shutil.rmtree(state.logs, ignore_errors=True)
+            state.record.unlink(missing_ok=True)
+        elif record.pids or record.ready:
             replace(record, ready=False, pids={}, inputs=None).write(state)
         return ended
 
@@ -81,6 +89,12 @@ def _end_everything(state: StateDirectory, record: CloudRecord) -> bool:
     return stopped_emulator or stopped_postgres
 
 
+def _set_logs_aside(state: StateDirectory) -> None:
+    """Keep the logs of the time before, and no more."""
+    for log in state.logs.glob("*.log"):
+        log.replace(log.with_suffix(".log.before"))
+
+
 class _Ascent:
     """The steps of one ``up``, writing down each as it is done."""
 
@@ -92,6 +106,7 @@ class _Ascent:
 
     def start(self) -> Cloud:
         """From nothing running to a cloud that answers."""
+        _set_logs_aside(self._state)
         with self._progress.step("PostgreSQL"):
             server = self._start_postgres()
         deployment = self._deployment(server)

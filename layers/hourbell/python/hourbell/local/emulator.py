@@ -16,7 +16,7 @@ import psutil
 
 from hourbell.local.errors import LocalCloudError
 from hourbell.local.processes import MARK, ProcessRecord, end, marked, spawn, with_descendants
-from hourbell.local.state import HOST
+from hourbell.local.project import HOST
 
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
@@ -92,11 +92,12 @@ def start(
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     for port in _ports(preferred_port):
+        log_start = log.stat().st_size if log.exists() else 0
         process = spawn([python, "-m", "ministack"], environ=_environ(port, programs, scratch, mark), log=log)
         started(process)
         emulator = Emulator(port=port, process=process)
         try:
-            _wait_until_ready(emulator, log)
+            _wait_until_ready(emulator, log, log_start)
         except _PortTakenError:
             continue
         return emulator
@@ -164,21 +165,21 @@ def _environ(port: int, programs: Path, scratch: Path, mark: str) -> dict[str, s
     }
 
 
-def _wait_until_ready(emulator: Emulator, log: Path) -> None:
+def _wait_until_ready(emulator: Emulator, log: Path, log_start: int) -> None:
     give_up_at = time.monotonic() + _START_TIMEOUT_SECONDS
     with httpx.Client(base_url=emulator.endpoint, trust_env=False, timeout=5) as http:
         while time.monotonic() < give_up_at:
             running = emulator.process.find()
             if running is None:
-                _explain_end(log)
+                _explain_end(log, log_start)
             if running is not None and _answers(http) and _listens(running, emulator.port):
                 return
             time.sleep(0.05)
     raise LocalCloudError(f"The emulator did not answer within {_START_TIMEOUT_SECONDS} s; its log is {log}.")
 
 
-def _explain_end(log: Path) -> None:
-    tail = log.read_text(errors="replace")[-2000:]
+def _explain_end(log: Path, log_start: int) -> None:
+    tail = log.read_bytes()[log_start:].decode(errors="replace")[-2000:]
     if "already in use" in tail:
         raise _PortTakenError
     raise LocalCloudError(f"The emulator ended at once. {log}:\n{tail}")

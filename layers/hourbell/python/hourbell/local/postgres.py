@@ -196,9 +196,20 @@ def _environ() -> dict[str, str]:
 
 
 def _unprivileged_account() -> Account | None:
+    """The account the server runs under; None: this one.
+
+    Raises:
+        LocalCloudError: this is root, and may not become anybody else.
+    """
     if os.geteuid() != 0:
         return None
-    entry = pwd.getpwnam("nobody")
+    try:
+        entry = pwd.getpwnam("nobody")
+        subprocess.run(["true"], check=True, user=entry.pw_uid, group=entry.pw_gid, extra_groups=[])
+    except (KeyError, OSError, subprocess.SubprocessError) as error:
+        raise LocalCloudError(
+            f"PostgreSQL refuses to run as root, and root cannot become `nobody` here ({error}): use another account."
+        ) from error
     return Account(uid=entry.pw_uid, gid=entry.pw_gid)
 
 

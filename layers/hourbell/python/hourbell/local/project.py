@@ -10,6 +10,9 @@ from pathlib import Path
 
 from hourbell.local.errors import LocalCloudError
 
+# Everything of the local cloud listens here and nowhere else.
+HOST = "127.0.0.1"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:

@@ -1,7 +1,12 @@
-"""A small HTTP target for this machine: it answers 200 and remembers when each call came."""
+"""A small HTTP target for this machine: it answers 200 and remembers when each call came.
+
+To watch calls come in: ``python -m hourbell.local.receiver``.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -11,7 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
-from hourbell.local.state import HOST
+from hourbell.local.project import HOST
+
+RECEIVER_PORT = 8765
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +61,18 @@ class Call:
 
 
 class Receiver:
-    """Listens on a free loopback port inside a ``with`` block."""
+    """Listens on a loopback port inside a ``with`` block.
 
-    def __init__(self) -> None:
+    Args:
+        port: 0 takes a free one.
+        tell: hears of each call as it comes, on the call's own thread.
+    """
+
+    def __init__(self, port: int = 0, *, tell: Callable[[Call], None] | None = None) -> None:
         self._calls: list[Call] = []
         self._lock = threading.Lock()
-        self._server = _Server((HOST, 0), _handler(self._remember))
+        self._tell = tell
+        self._server = _Server((HOST, port), _handler(self._remember))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
 
     def __enter__(self) -> Self:
@@ -86,6 +99,8 @@ class Receiver:
     def _remember(self, call: Call) -> None:
         with self._lock:
             self._calls.append(call)
+        if self._tell is not None:
+            self._tell(call)
 
 
 class _Server(ThreadingHTTPServer):
@@ -113,3 +128,24 @@ def _handler(remember: Callable[[Call], None]) -> type[BaseHTTPRequestHandler]:
             """Stay quiet."""
 
     return Handler
+
+
+def _describe(call: Call) -> str:
+    lateness = call.lateness_ms
+    late = "" if lateness is None else f", {lateness:.0f} ms late"
+    attempt = call.headers.get("hourbell-attempt", "?")
+    body = call.body.decode(errors="replace")
+    return f"{call.received_at:%H:%M:%S.%f} {call.path} {call.run_id} attempt {attempt}{late}: {body}"
+
+
+def main() -> None:
+    """Print each call until interrupted."""
+    port = int(sys.argv[1]) if len(sys.argv) > 1 else RECEIVER_PORT
+    with Receiver(port, tell=lambda call: print(_describe(call), flush=True)) as receiver:
+        print(f"Listening on {receiver.url}/", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

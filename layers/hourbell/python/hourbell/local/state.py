@@ -12,9 +12,8 @@ from typing import Any
 
 from hourbell.local.errors import LocalCloudError
 from hourbell.local.processes import ProcessRecord
-from hourbell.local.project import StateDirectory
+from hourbell.local.project import HOST, StateDirectory
 
-HOST = "127.0.0.1"
 EMULATOR = "emulator"
 POSTGRES = "postgres"
 
