@@ -19,7 +19,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import croniter
-
 from hourbell.domain.schedule import next_after, schedule_from_json
 
 ZONES = ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Cairo", "UTC"]

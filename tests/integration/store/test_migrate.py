@@ -106,6 +106,7 @@ GRANTS = {
         "attempt": "insert select update",
         "shard_lease": "insert select update",
         "missed": "insert select",
+        "zone_data": "insert select update",
     },
     "hourbell_worker": {
         "target": "select",
