@@ -314,6 +314,7 @@ def test_nothing_lies_between_an_instant_and_itself() -> None:
 def test_the_end_of_the_calendar_is_an_end() -> None:
     schedule = cron("0 0 * * *", "Asia/Tokyo")
     assert next_after(schedule, None, MAX_INSTANT) is None
+    assert count_between(cron("* * * * * *"), None, later(MAX_INSTANT, seconds=-2), MAX_INSTANT, cap=9) == 2
     assert next_after(schedule, None, datetime.max.replace(tzinfo=UTC)) is None
     last = last_before(schedule, None, datetime.max.replace(tzinfo=UTC))
     assert last is not None
