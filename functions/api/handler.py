@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -13,6 +14,10 @@ from hourbell.environment import make_database, make_lanes, stage_key
 from hourbell.observability import configure_logging
 from hourbell.services.jobs import Scheduler
 from hourbell.settings import ApiSettings
+
+if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") in ("snap-start", "provisioned-concurrency"):
+    # Initialised ahead of any request: what only some of them use costs nobody anything here.
+    import hourbell.api.models  # noqa: F401
 
 
 @cache

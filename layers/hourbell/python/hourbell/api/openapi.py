@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from hourbell.api import models
 from hourbell.api.app import OPERATIONS
-from hourbell.api.models import Model
 from hourbell.api.operations import Operation, Query
 from hourbell.api.problems import CONTENT_TYPE
 from hourbell.api.schemas import REPLIES
@@ -77,13 +77,13 @@ def _tag(path: str) -> str:
     return path.split("/")[2] if path.startswith("/v1/") else "documentation"
 
 
-def _request_body(operation: Operation, body: type[Model]) -> dict[str, Any]:
+def _request_body(operation: Operation, body: str) -> dict[str, Any]:
     if operation.method != "PATCH":
-        content = {"application/json": {"schema": _ref(body.__name__)}}
+        content = {"application/json": {"schema": _ref(body)}}
         return {"required": not operation.body_optional, "content": content}
     schema = {
         "type": "object",
-        "description": f"Any members of {body.__name__}; null takes one away, what is not named stays as it is.",
+        "description": f"Any members of {body}; null takes one away, what is not named stays as it is.",
     }
     return {"required": True, "content": {"application/merge-patch+json": {"schema": schema}}}
 
@@ -147,7 +147,7 @@ def _ref(name: str) -> dict[str, str]:
 
 def _schemas() -> dict[str, Any]:
     bodies = {operation.body for operation in OPERATIONS if operation.body is not None}
-    incoming = [(model, "validation") for model in sorted(bodies, key=lambda model: model.__name__)]
+    incoming = [(getattr(models, name), "validation") for name in sorted(bodies)]
     outgoing = [(model, "serialization") for model in REPLIES.values()]
     _, document = models_json_schema([*incoming, *outgoing], ref_template=_REF)  # type: ignore[list-item]
     schemas: dict[str, Any] = document["$defs"]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hourbell.api.calls import DEFAULT_LIMIT, MAX_LIMIT, Call, Reply, Scope
-from hourbell.api.models import Model
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 
@@ -26,7 +25,8 @@ class Query:
 class Operation:
     """``path`` with variables as OpenAPI writes them; ``scope``: what the key must have, None where no key is needed.
 
-    ``reply``: the name of a model in ``api.schemas``, ``list of <name>`` for a page of them, None for no content.
+    ``body``: the name of a model in ``api.models``. ``reply``: that of one in ``api.schemas``, ``list of <name>`` for a
+    page of them, None for no content.
     ``conditional``: a single resource, so it honours ``If-Match`` when it writes and sends an ``ETag``.
     """
 
@@ -37,7 +37,7 @@ class Operation:
     handle: Callable[[Call], Reply]
     scope: Scope | None
     status: int = 200
-    body: type[Model] | None = None
+    body: str | None = None
     body_optional: bool = False
     reply: str | None = None
     query: tuple[Query, ...] = ()

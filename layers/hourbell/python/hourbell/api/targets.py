@@ -8,7 +8,6 @@ from uuid import UUID
 from hourbell.api import strict_json
 from hourbell.api.calls import Call, Reply
 from hourbell.api.cursors import Listing
-from hourbell.api.models import EmptyIn, TargetIn, target_definition, validated
 from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
 from hourbell.api.views import etag, target_json, target_mapping
 from hourbell.services import targets
@@ -77,7 +76,9 @@ def resume_target(call: Call) -> Reply:
 
 
 def _set_state(call: Call, state: TargetState) -> Reply:
-    validated(EmptyIn, call.json_object(optional=True)[1])
+    from hourbell.api import models
+
+    models.validated(models.EmptyIn, call.json_object(optional=True)[1])
     return _reply(
         targets.set_target_state(
             _database(call), call.tenant_id, _target_id(call), state, expected=call.expected(), now=call.now
@@ -86,7 +87,10 @@ def _set_state(call: Call, state: TargetState) -> Reply:
 
 
 def _definition(call: Call, value: dict[str, Any]) -> TargetDefinition:
-    return target_definition(validated(TargetIn, value), private_targets=call.api.private_targets)
+    from hourbell.api import models
+
+    model = models.validated(models.TargetIn, value)
+    return models.target_definition(model, private_targets=call.api.private_targets)
 
 
 def _reply(stored: StoredTarget, *, status: int = 200) -> Reply:
@@ -110,7 +114,7 @@ OPERATIONS = (
         handle=create_target,
         scope="targets:write",
         status=201,
-        body=TargetIn,
+        body="TargetIn",
         reply="Target",
         conditional=True,
         errors=(409,),
@@ -147,7 +151,7 @@ OPERATIONS = (
         summary="Edit a target: a JSON merge patch (RFC 7396) of the shape that creates it",
         handle=edit_target,
         scope="targets:write",
-        body=TargetIn,
+        body="TargetIn",
         reply="Target",
         conditional=True,
         errors=(404, 409, 412),
@@ -170,7 +174,7 @@ OPERATIONS = (
         summary="Pause a target: its runs wait",
         handle=pause_target,
         scope="targets:write",
-        body=EmptyIn,
+        body="EmptyIn",
         body_optional=True,
         reply="Target",
         conditional=True,
@@ -183,7 +187,7 @@ OPERATIONS = (
         summary="Resume a paused target",
         handle=resume_target,
         scope="targets:write",
-        body=EmptyIn,
+        body="EmptyIn",
         body_optional=True,
         reply="Target",
         conditional=True,

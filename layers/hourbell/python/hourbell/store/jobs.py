@@ -8,7 +8,6 @@ still known when the job resumes and catches up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, cast
 from uuid import UUID
@@ -50,8 +49,7 @@ class StoredJob(NamedTuple):
     unfinished: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobValues:
+class JobValues(NamedTuple):
     """What an insert or an update writes of a job's definition."""
 
     name: str | None
@@ -66,13 +64,8 @@ class JobValues:
     timeout_ms: int
     tags: str
 
-    def parameters(self) -> dict[str, object]:
-        """By the names the statements use."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobFilter:
+class JobFilter(NamedTuple):
     """Which jobs a list shows; None leaves a condition out. ``pattern``: for ILIKE; ``tags``: a JSON object."""
 
     state: str | None = None
@@ -102,9 +95,8 @@ def list_jobs(
     connection: Connection, tenant_id: UUID, only: JobFilter, *, before_id: UUID | None, limit: int
 ) -> list[StoredJob]:
     """Up to ``limit`` jobs created before ``before_id``, newest first."""
-    conditions = {name: getattr(only, name) for name in only.__slots__}
     rows = connection.execute(
-        query("list_jobs"), {**conditions, "tenant_id": tenant_id, "before_id": before_id, "limit": limit}
+        query("list_jobs"), {**only._asdict(), "tenant_id": tenant_id, "before_id": before_id, "limit": limit}
     )
     return [StoredJob(*row) for row in rows.fetchall()]  # type: ignore[arg-type]
 
@@ -117,7 +109,7 @@ def insert_job(connection: Connection, tenant_id: UUID, job_id: UUID, values: Jo
     """
     with translated():
         connection.execute(
-            query("insert_job"), {**values.parameters(), "tenant_id": tenant_id, "job_id": job_id, "now": now}
+            query("insert_job"), {**values._asdict(), "tenant_id": tenant_id, "job_id": job_id, "now": now}
         )
 
 
@@ -141,7 +133,7 @@ def update_job(
     with translated():
         connection.execute(
             query("update_job"),
-            {**values.parameters(), **step, "tenant_id": tenant_id, "job_id": job_id, "now": now},
+            {**values._asdict(), **step, "tenant_id": tenant_id, "job_id": job_id, "now": now},
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -44,8 +43,7 @@ class StoredAttempt(NamedTuple):
     duration_ms: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFilter:
+class RunFilter(NamedTuple):
     """Which runs a list shows; None leaves a condition out. ``scheduled_for`` in [from_at, to_at)."""
 
     state: str | None = None
@@ -56,8 +54,7 @@ class RunFilter:
     to_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriggeredRun:
+class TriggeredRun(NamedTuple):
     """A run that a user asked for. ``payload``: JSON text of its own, or None for the job's."""
 
     job_id: UUID
@@ -91,11 +88,10 @@ def list_runs(
 ) -> list[StoredRun]:
     """Up to ``limit`` runs that follow ``before`` (scheduled_for, job_id) in the list's order, latest first."""
     before_at, after_job_id = before or (None, None)
-    conditions = {name: getattr(only, name) for name in only.__slots__}
     rows = connection.execute(
         query("list_runs"),
         {
-            **conditions,
+            **only._asdict(),
             "tenant_id": tenant_id,
             "before_at": before_at,
             "after_job_id": after_job_id,
@@ -120,5 +116,4 @@ def fetch_attempts(connection: Connection, runs: Sequence[StoredRun]) -> dict[UU
 
 def insert_triggered_run(connection: Connection, run: TriggeredRun) -> bool:
     """Insert the run; False when the job already has one of this millisecond."""
-    values = {name: getattr(run, name) for name in run.__slots__}
-    return connection.execute(query("insert_triggered_run"), values).fetchone() is not None
+    return connection.execute(query("insert_triggered_run"), run._asdict()).fetchone() is not None

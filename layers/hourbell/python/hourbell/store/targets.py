@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, cast
 from uuid import UUID
@@ -28,8 +27,7 @@ class StoredTarget(NamedTuple):
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetValues:
+class TargetValues(NamedTuple):
     """What an insert or an update writes. ``config_sha256``: of kind and config, the same for the same destination."""
 
     name: str | None
@@ -39,10 +37,6 @@ class TargetValues:
     rate_per_second: float | None = None
     burst: int | None = None
     max_concurrency: int | None = None
-
-    def parameters(self) -> dict[str, object]:
-        """By the names the statements use."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def fetch_target(connection: Connection, tenant_id: UUID, target_id: UUID) -> StoredTarget | None:
@@ -103,7 +97,7 @@ def insert_target(
     with translated():
         connection.execute(
             query("insert_target"),
-            {**values.parameters(), "tenant_id": tenant_id, "target_id": target_id, "now": now},
+            {**values._asdict(), "tenant_id": tenant_id, "target_id": target_id, "now": now},
         )
 
 
@@ -118,7 +112,7 @@ def update_target(
     with translated():
         connection.execute(
             query("update_target"),
-            {**values.parameters(), "tenant_id": tenant_id, "target_id": target_id, "now": now},
+            {**values._asdict(), "tenant_id": tenant_id, "target_id": target_id, "now": now},
         )
 
 
