@@ -16,7 +16,7 @@ SHARDS = 128
 # MaximumBatchingWindowInSeconds" (AWS Lambda developer guide, "Using Lambda with Amazon SQS", read 2026-11).
 VISIBILITY_FACTOR = 6
 
-# SQS event source mappings (Lambda API reference, ScalingConfig and ProvisionedPollerConfig, read 2026-11).
+# SQS event source mappings (CloudFormation template reference: ScalingConfig, ProvisionedPollerConfig; read 2026-11).
 MAX_CONCURRENCY_RANGE = range(2, 1001)
 MINIMUM_POLLERS_RANGE = range(2, 201)
 MAXIMUM_POLLERS_RANGE = range(2, 2001)
