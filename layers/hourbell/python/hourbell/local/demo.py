@@ -21,10 +21,10 @@ from hourbell.domain.instants import format_instant, parse_instant
 from hourbell.domain.schedule import next_after, schedule_from_json
 from hourbell.local.receiver import Call, Receiver
 
-WATCHED = timedelta(seconds=33)
+WATCHED = timedelta(seconds=30)
 LATE = timedelta(seconds=1)
 # After the last occurrence: the second it may be late, and the moment its outcome takes to be recorded.
-_GRACE = timedelta(seconds=2.5)
+_GRACE = timedelta(seconds=2)
 _REFRESH_SECONDS = 0.25
 
 
@@ -101,7 +101,7 @@ def run_demo(client: Client, *, watch: Watch, clock: Callable[[], datetime] = la
 
 def demo_schedules(start: datetime) -> list[tuple[str, dict[str, Any]]]:
     """What rings in the demonstration; ``start`` places the one-offs."""
-    one_offs = [4.0, 9.25, 13.507, 13.508, 18.75, 24.999, 31.321]
+    one_offs = [4.0, 9.25, 13.507, 13.508, 18.75, 24.999, 28.321]
     return [
         ("every five seconds", {"cron": "*/5 * * * * *", "timezone": "UTC"}),
         ("on odd sevenths, in Kolkata", {"cron": "7-59/14 * * * * *", "timezone": "Asia/Kolkata"}),

@@ -105,12 +105,15 @@ def start(
 
 
 def stop(process: ProcessRecord | None, *, mark: str) -> bool:
-    """End the emulator and every Lambda process it started, also those that outlived it; whether there was any."""
+    """End the emulator and every Lambda process it started, also those that outlived it; whether there was any.
+
+    At once: it keeps nothing on disk, and what a worker leaves unfinished is recovered as after any crash.
+    """
     running = process.find() if process else None
     tree = with_descendants(running) if running else []
-    end(tree, ask=signal.SIGTERM, patience=2)
+    end(tree, ask=signal.SIGKILL, patience=5)
     outlived = marked(mark)
-    end(outlived, ask=signal.SIGTERM, patience=1)
+    end(outlived, ask=signal.SIGKILL, patience=5)
     return bool(tree or outlived)
 
 
