@@ -113,13 +113,24 @@ def lane_for(timeout_ms: int) -> Lane:
 
 
 def plan(
-    job: PlannableJob, *, scheduled_for: datetime, now: datetime, until: datetime, limit: int = RUNS_PER_CLAIM
+    job: PlannableJob,
+    *,
+    scheduled_for: datetime,
+    now: datetime,
+    until: datetime,
+    next_run_at: datetime | None = None,
+    limit: int = RUNS_PER_CLAIM,
 ) -> Plan:
-    """Plan a job whose oldest unplanned occurrence is ``scheduled_for``, up to the horizon ``until``."""
+    """Plan a job whose oldest unplanned occurrence is ``scheduled_for``, up to the horizon ``until``.
+
+    ``next_run_at``: when that occurrence was to be claimed; later than its own time where its target's pace said so,
+    and then it was not missed before that.
+    """
     offset = timedelta(milliseconds=window_offset_ms(job.job_id, job.window_ms)) if job.window_ms else timedelta(0)
     missed: tuple[MissedStretch, ...] = ()
     at: datetime | None = scheduled_for
-    if scheduled_for + offset < now - MISFIRE_GRACE:
+    wanted = scheduled_for + offset if next_run_at is None else max(next_run_at, scheduled_for + offset)
+    if wanted < now - MISFIRE_GRACE:
         at, missed = _catch_up(job, scheduled_for, now, offset)
     left = None if job.schedule.max_runs is None else job.schedule.max_runs - job.runs_planned
     runs: list[PlannedRun] = []

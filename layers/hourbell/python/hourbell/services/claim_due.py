@@ -21,6 +21,7 @@ from hourbell.domain.planning import CatchUp, CatchUpPolicy, Plan, PlannableJob,
 from hourbell.domain.run_state import JobState
 from hourbell.domain.schedule import schedule_from_json
 from hourbell.lanes.messages import LaneMessage
+from hourbell.services.pace_jobs import PlannedJob, pace_jobs
 from hourbell.store import claims
 from hourbell.store.claims import ClaimWrites, DueRow, JobRow
 from hourbell.store.connection import Connection
@@ -68,8 +69,13 @@ def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime
         return Claim(rows=0, messages=[], broken=0)
     jobs = claims.fetch_plannable_jobs(connection, [row.job_id for row in rows])
     planner = _Planner(now=now, until=until)
-    for row in sorted(rows):  # by job id: writers that meet take their locks in the same order
-        planner.add(row, jobs.get(row.job_id))
+    planned = [
+        job
+        for row in sorted(rows)  # by job id: writers that meet take their locks in the same order
+        if (job := planner.plan(row, jobs.get(row.job_id))) is not None
+    ]
+    for job in pace_jobs(connection, planned, until=until):
+        planner.gather(job)
     claims.write_claim(connection, planner.writes)
     return Claim(rows=len(rows), messages=planner.messages, broken=len(planner.writes.broken_job_ids))
 
@@ -80,17 +86,18 @@ class _Planner:
     def __init__(self, *, now: datetime, until: datetime) -> None:
         self._now = now
         self._until = until
-        self._alike: dict[tuple[str, str, datetime], Plan] = {}
+        self._alike: dict[tuple[str, str, datetime, datetime], Plan] = {}
         self.writes = ClaimWrites(now=now)
         self.messages: list[LaneMessage] = []
 
-    def add(self, row: DueRow, job: JobRow | None) -> None:
+    def plan(self, row: DueRow, job: JobRow | None) -> PlannedJob | None:
+        """Plan one job; None when it has no place in the hot table any more."""
         writes = self.writes
         if job is None or job.state != JobState.ACTIVE:
             writes.removed_job_ids.append(row.job_id)
-            return
+            return None
         try:
-            planned = self._plan(row, job)
+            return PlannedJob(row, job, self._plan(row, job))
         except (HourbellError, ValueError, ArithmeticError, LookupError) as error:
             # One bad row (a zone removed, an expression no longer accepted) never stops the others.
             extra = {"action": "claim", "job": str(row.job_id), "error": str(error)}
@@ -98,13 +105,17 @@ class _Planner:
             writes.removed_job_ids.append(row.job_id)
             writes.broken_job_ids.append(row.job_id)
             writes.broken_errors.append(str(error)[:1000])
-            return
-        self._gather_runs(row, job, planned)
-        self._gather_missed(row, planned)
-        self._gather_next(row, job, planned)
+            return None
+
+    def gather(self, planned: PlannedJob) -> None:
+        """Take a planned job into what is written and sent."""
+        row, job, made = planned
+        self._gather_runs(row, job, made)
+        self._gather_missed(row, made)
+        self._gather_next(row, job, made)
 
     def _plan(self, row: DueRow, job: JobRow) -> Plan:
-        key = (job.schedule, job.catch_up, row.scheduled_for)
+        key = (job.schedule, job.catch_up, row.scheduled_for, row.next_run_at)
         known = self._alike.get(key)
         if known is not None and not job.window_ms:
             return known
@@ -115,7 +126,13 @@ class _Planner:
             catch_up=catch_up_from_json(job.catch_up),
             runs_planned=job.runs_planned,
         )
-        planned = plan(plannable, scheduled_for=row.scheduled_for, now=self._now, until=self._until)
+        planned = plan(
+            plannable,
+            scheduled_for=row.scheduled_for,
+            next_run_at=row.next_run_at,
+            now=self._now,
+            until=self._until,
+        )
         if plans_alike(plannable):
             self._alike[key] = planned
         return planned

@@ -18,10 +18,10 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from random import SystemRandom
 from uuid import UUID
 
 from hourbell.domain.errors import HourbellError
@@ -38,6 +38,9 @@ from hourbell.store.connection import AsyncConnection, Database
 from hourbell.store.executions import BufferedRun, Completion, JudgedRun, LeasedRun, Verdict
 
 logger = logging.getLogger(__name__)
+
+# Jitter. From the system: environments restored from one snapshot must not all draw the same numbers.
+_random = SystemRandom().random
 
 # A message may come this much before its time and is held; one that comes earlier is a stray, acknowledged at once,
 # because the run's own message or its wake_at brings it back.
@@ -345,7 +348,7 @@ def _completion(outcome: _Outcome, now: datetime) -> Completion:
         attempt=run.attempt,
         fire_at=run.fire_at,
         now=now,
-        random=random.random(),  # noqa: S311 - jitter, not a secret
+        random=_random(),
     )
     return Completion(
         job_id=run.job_id,

@@ -7,10 +7,10 @@ between commit and send, a dead worker and a far-off retry all come up here. The
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from random import SystemRandom
 
 from hourbell.domain import recovery as rules
 from hourbell.domain.recovery import Verdict, Wakeful
@@ -24,6 +24,9 @@ from hourbell.store.connection import Connection, Database
 from hourbell.store.recovery import Recovery, WakefulRun
 
 logger = logging.getLogger(__name__)
+
+# Jitter. From the system: environments restored from one snapshot must not all draw the same numbers.
+_random = SystemRandom().random
 
 BATCH = 1_000
 
@@ -102,7 +105,7 @@ def _decide(
             shortfall.update(_shortfall(connection, lanes, now))
         missing = shortfall[lane] > 0
         shortfall[lane] -= missing
-    return rules.recover(wakeful, now=now, missing=missing, random=random.random())  # noqa: S311 - jitter
+    return rules.recover(wakeful, now=now, missing=missing, random=_random())
 
 
 def _shortfall(connection: Connection, lanes: Lanes, now: datetime) -> dict[Lane, int]:

@@ -24,6 +24,7 @@ class DueRow(NamedTuple):
     job_id: UUID
     tenant_id: UUID
     scheduled_for: datetime
+    next_run_at: datetime
 
 
 @dataclass(slots=True)

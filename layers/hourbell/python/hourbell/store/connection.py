@@ -9,9 +9,9 @@ Nothing here may pin an RDS Proxy session: no SET, no prepared statements, no se
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable
+from random import SystemRandom
 from typing import TYPE_CHECKING, TypeVar
 
 import psycopg
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
 T = TypeVar("T")
+
+# Jitter. From the system: environments restored from one snapshot must not all draw the same numbers.
+_random = SystemRandom().random
 
 Connection = psycopg.Connection[tuple[object, ...]]
 AsyncConnection = psycopg.AsyncConnection[tuple[object, ...]]
@@ -41,7 +44,7 @@ def _is_failover(error: psycopg.Error) -> bool:
 def _pause(attempt: int) -> float:
     """Seconds to wait before the next attempt: full jitter, doubling from 50 ms to at most 2 s."""
     ceiling: float = min(2.0, 0.05 * 2**attempt)
-    return random.random() * ceiling  # noqa: S311 - jitter, not a secret
+    return _random() * ceiling
 
 
 class Database:

@@ -4,7 +4,7 @@ with claimed as materialized (
     select oldest.*
     from generate_series(%(first_shard)s::integer, %(last_shard)s::integer) as shard (id)
     cross join lateral (
-        select due.job_id, due.tenant_id, due.scheduled_for
+        select due.job_id, due.tenant_id, due.scheduled_for, due.next_run_at
         from due
         where due.shard_id = shard.id and due.next_run_at <= %(until)s
         order by due.next_run_at
@@ -13,5 +13,5 @@ with claimed as materialized (
     ) as oldest
 )
 
-select claimed.job_id, claimed.tenant_id, claimed.scheduled_for
+select claimed.job_id, claimed.tenant_id, claimed.scheduled_for, claimed.next_run_at
 from claimed
