@@ -1,0 +1,149 @@
+"""Two environments at once: edits against edits, and against a scanner that is planning the same job."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hourbell.api.app import Application
+from hourbell.api.calls import Api
+from hourbell.api.cursors import Cursors
+from hourbell.domain.instants import format_instant
+from hourbell.services.claim_due import claim_shards
+from hourbell.services.jobs import Scheduler
+from hourbell.store.connection import Database
+
+from tests.integration.api.conftest import HORIZON, Client
+from tests.seeds import T0, RecordingLanes
+
+SOON = format_instant(T0 + timedelta(seconds=200))
+
+
+@pytest.fixture
+def clients(client: Client, postgres, database_name) -> Iterator[list[Client]]:
+    """The same tenant in eight execution environments, each with a connection of its own."""
+    opened = [Database(postgres.conninfo(database=database_name, user="hourbell_api")) for _ in range(8)]
+
+    def application(database: Database) -> Application:
+        scheduler = Scheduler(database=database, lanes=RecordingLanes(), horizon=HORIZON)
+        return Application(Api(scheduler=scheduler, cursors=Cursors(lambda: b"x"), private_targets=True))
+
+    yield [Client(application(database), client.tenant_id) for database in opened]
+    for database in opened:
+        database.close()
+
+
+def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
+    barrier = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], Any]) -> Any:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def test_of_edits_of_one_version_one_wins(clients: list[Client]):
+    path = f"/v1/jobs/{clients[0].job()['id']}"
+
+    answers = at_once([
+        lambda one=one, n=n: one.patch(path, {"payload": n}, headers={"If-Match": '"1"'})
+        for n, one in enumerate(clients)
+    ])  # fmt: skip
+
+    assert sorted(answer.status for answer in answers) == [200] + [412] * 7
+    (winner,) = (n for n, answer in enumerate(answers) if answer.status == 200)
+    assert clients[0].get(path).json["payload"] == winner
+
+
+def test_edits_without_a_condition_all_count(clients: list[Client]):
+    path = f"/v1/jobs/{clients[0].job()['id']}"
+
+    answers = at_once([
+        lambda one=one, n=n: one.patch(path, {"tags": {f"t{n}": "x"}}) for n, one in enumerate(clients)
+    ])  # fmt: skip
+
+    assert {answer.status for answer in answers} == {200}
+    job = clients[0].get(path).json
+    assert (len(job["tags"]), job["version"]) == (8, 9)
+
+
+def test_of_creates_of_one_name_one_wins(clients: list[Client]):
+    body = {"name": "nightly", "schedule": {"every": "1h"}, "target": "sink"}
+
+    answers = at_once([lambda one=one: one.post("/v1/jobs", body) for one in clients])
+
+    assert sorted(answer.status for answer in answers) == [201] + [409] * 7
+
+
+def test_creates_of_one_destination_share_it(clients: list[Client], admin):
+    body = {"schedule": {"every": "1h"}, "target": {"http": {"url": "http://127.0.0.1:9/x"}}}
+
+    answers = at_once([lambda one=one: one.post("/v1/jobs", body) for one in clients])
+
+    assert {answer.status for answer in answers} == {201}
+    assert admin.execute("select count(*) from target where name is null").fetchone() == (1,)
+
+
+def test_triggers_at_one_moment_all_run(clients: list[Client], admin):
+    path = f"/v1/jobs/{clients[0].job()['id']}/trigger"
+
+    answers = at_once([lambda one=one: one.post(path) for one in clients])
+
+    assert len({answer.json["id"] for answer in answers}) == 8
+    assert admin.execute("select count(*), count(distinct run_id) from run").fetchone() == (8, 8)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one, path: one.patch(path, {"schedule": {"every": "90s", "anchor": format_instant(T0)}}),
+        lambda one, path: one.post(f"{path}/pause"),
+        lambda one, path: one.delete(path),
+    ],
+    ids=["edit", "pause", "delete"],
+)
+def test_a_change_waits_for_the_claim_that_is_planning_the_job_and_has_the_last_word(
+    clients: list[Client], conninfo, admin, change
+):
+    one = clients[0]
+    path = f"/v1/jobs/{one.job({'every': '200s', 'anchor': format_instant(T0)})['id']}"
+    scanner = Database(conninfo)
+    answers: list[Any] = []
+
+    def claim_slowly(connection):
+        later = T0 + timedelta(seconds=100)
+        claim_shards(connection, first_shard=0, last_shard=127, now=later, horizon=HORIZON, per_shard=10)
+        thread = threading.Thread(target=lambda: answers.append(change(one, path)))
+        thread.start()
+        waiting = (
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        )
+        while connection.execute(waiting).fetchone() == (0,):
+            connection.execute("select pg_stat_clear_snapshot()")
+        return thread
+
+    scanner.run(claim_slowly).join()
+    scanner.close()
+
+    assert answers[0].status in (200, 204)
+    # The claim's run stands, of the schedule that was; it is judged again when it is leased.
+    assert (
+        admin.execute("select scheduled_for, schedule_version from run where scheduled_for = %s", (SOON,)).fetchone()[1]
+        == 1
+    )
+    state, version = admin.execute("select state, schedule_version from job").fetchone()
+    places = [row[0] for row in admin.execute("select next_run_at::text from due").fetchall()]
+    match state:
+        case "active":
+            assert version == 2
+            assert len(places) == 1
+        case "paused":
+            assert places == ["infinity"]
+        case _:
+            assert places == []
