@@ -5,6 +5,7 @@
   is not a loss.
 - ``queued`` or ``retrying``, overdue, and more runs are overdue than the lane holds: send again, longest waiting
   first, as many as are missing.
+- waiting for a slot of its target: wait on; free slots are offered to the longest waiting, whoever woke.
 - ``running``, the lease ended without an outcome (the worker died): retry in the solo lane, or dead.
 """
 
@@ -19,6 +20,9 @@ from hourbell.domain.run_state import RunState
 
 # How long after a run should have started the reaper asks what became of it.
 WAKE_GRACE = timedelta(seconds=30)
+
+# How long a run waits for a slot before somebody looks whether one is free that nobody offered.
+SLOT_PATIENCE = timedelta(seconds=60)
 
 # Longest pause between two looks at a run that waits in a backlog.
 BACKOFF_MAX = timedelta(minutes=32)
@@ -41,6 +45,7 @@ class Wakeful:
     wakes: int
     retry: RetryPolicy
     job_deleted: bool
+    waits_for_slot: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +64,22 @@ class Verdict:
 
 def is_overdue(run: Wakeful, now: datetime) -> bool:
     """Whether it waits although a worker should have had it by now: its message is lost, or in a backlog."""
-    return run.state is not RunState.RUNNING and run.next_attempt_at + WAKE_GRACE <= now
+    return run.state is not RunState.RUNNING and not run.waits_for_slot and run.next_attempt_at + WAKE_GRACE <= now
 
 
 def recover(run: Wakeful, *, now: datetime, missing: bool, random: float) -> Verdict:
     """Decide about one run. ``missing``: an overdue run that the lane's backlog cannot account for."""
     if run.state is RunState.RUNNING:
         return _crashed(run, now, random)
+    if run.waits_for_slot:
+        return Verdict(
+            state=run.state,
+            reason="no_slot",
+            next_attempt_at=run.next_attempt_at,
+            wake_at=now + SLOT_PATIENCE,
+            wakes=run.wakes,
+            send=False,
+        )
     if is_overdue(run, now) and not missing:
         return _back_off(run, now, random)
     wakes = run.wakes + 1 if is_overdue(run, now) else run.wakes

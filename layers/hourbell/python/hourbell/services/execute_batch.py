@@ -35,7 +35,7 @@ from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.store import executions
 from hourbell.store.connection import AsyncConnection, Database
-from hourbell.store.executions import BufferedRun, Completion, JudgedRun, LeasedRun, Verdict
+from hourbell.store.executions import Completion, FreedRun, JudgedRun, LeasedRun, Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -239,11 +239,11 @@ class _Batch:
         completions = sorted(
             (_completion(outcome, now) for outcome in outcomes), key=lambda c: (c.job_id, c.scheduled_for)
         )
-        waited_for = sorted({outcome.run.job_id for outcome in outcomes if outcome.run.overlap == "buffer_one"})
+        runs = {outcome.run.token: outcome.run for outcome in outcomes}
         try:
             async with self._turn:
-                counted, buffered = await self._executor.database.run_async(
-                    lambda connection: _complete(connection, completions, waited_for)
+                counted, freed = await self._executor.database.run_async(
+                    lambda connection: _complete(connection, completions, runs)
                 )
         except Exception as error:  # noqa: BLE001 - not recorded: the one case for redelivery
             logger.error("outcomes not recorded", extra={"action": "complete", "error": str(error)})
@@ -253,7 +253,7 @@ class _Batch:
         self._report(outcomes, completions, counted)
         retries = [c for c in completions if c.token in counted and c.state == RunState.RETRYING]
         messages = self._retry_messages(retries, {outcome.run.key: outcome.run for outcome in outcomes}, now)
-        messages += [_buffered_message(run) for run in buffered]
+        messages += [_freed_message(run) for run in freed]
         if messages:
             # A message that is not accepted is not lost: the reaper sends it at wake_at.
             await asyncio.to_thread(self._executor.lanes.send, messages, now=now)
@@ -320,17 +320,21 @@ def _still_scheduled(run: JudgedRun) -> bool:
 
 
 async def _complete(
-    connection: AsyncConnection, completions: Sequence[Completion], waited_for: Sequence[UUID]
-) -> tuple[set[UUID], list[BufferedRun]]:
+    connection: AsyncConnection, completions: Sequence[Completion], runs: Mapping[UUID, LeasedRun]
+) -> tuple[set[UUID], list[FreedRun]]:
+    """Record outcomes, and free what waited for these runs to end."""
     counted = await executions.complete_runs(connection, completions)
-    if not waited_for:
-        return counted, []
-    ended = {c.job_id for c in completions if c.token in counted and c.wake_at is None}
-    job_ids = [job_id for job_id in waited_for if job_id in ended]
-    return counted, await executions.release_buffered(connection, job_ids, grace=WAKE_GRACE)
+    ended = [runs[c.token] for c in completions if c.token in counted and c.wake_at is None]
+    freed: list[FreedRun] = []
+    if waited_for := sorted({run.job_id for run in ended if run.overlap == "buffer_one"}):
+        freed += await executions.release_buffered(connection, waited_for, grace=WAKE_GRACE)
+    # Also a retry gives its slot back: it takes one again when its time comes.
+    if targets := sorted({runs[token].target_id for token in counted if runs[token].limited}):
+        freed += await executions.offer_slots(connection, targets, grace=WAKE_GRACE)
+    return counted, freed
 
 
-def _buffered_message(run: BufferedRun) -> LaneMessage:
+def _freed_message(run: FreedRun) -> LaneMessage:
     return LaneMessage(
         job_id=run.job_id,
         scheduled_for=run.scheduled_for,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from random import SystemRandom
+from uuid import UUID
 
 from hourbell.domain import recovery as rules
 from hourbell.domain.recovery import Verdict, Wakeful
@@ -21,6 +22,7 @@ from hourbell.lanes.sqs import Lanes
 from hourbell.services.dispatch_runs import dispatch_runs
 from hourbell.store import recovery
 from hourbell.store.connection import Connection, Database
+from hourbell.store.executions import FreedRun
 from hourbell.store.recovery import Recovery, WakefulRun
 
 logger = logging.getLogger(__name__)
@@ -29,6 +31,8 @@ logger = logging.getLogger(__name__)
 _random = SystemRandom().random
 
 BATCH = 1_000
+
+_SLOT_REASONS = ("no_slot", "slot_offered")
 
 # Overdue runs are counted up to here; more than that is a backlog by any measure.
 OVERDUE_LIMIT = 200_000
@@ -83,7 +87,28 @@ def _decide_batch(
     verdicts = [(run, _decide(connection, lanes, run, left, at)) for run in runs]
     recovery.write_recovered(connection, [_recovery(run, verdict) for run, verdict in verdicts], now=at)
     shortfall.update(left)
-    return at, [_message(run, verdict) for run, verdict in verdicts if verdict.send], _summary(verdicts)
+    messages = [_message(run, verdict) for run, verdict in verdicts if verdict.send]
+    if targets := _targets_with_slots(runs, verdicts):
+        offers = recovery.offer_slots(connection, targets, grace=rules.WAKE_GRACE, now=at)
+        messages += [_offer(run) for run in offers]
+    return at, messages, _summary(verdicts)
+
+
+def _targets_with_slots(runs: Sequence[WakefulRun], verdicts: Sequence[tuple[WakefulRun, Verdict]]) -> list[UUID]:
+    """Targets that somebody waits for, or that a dead worker's run has left."""
+    waiting = {run.target_id for run in runs if run.reason in _SLOT_REASONS}
+    left = {run.target_id for run, verdict in verdicts if verdict.crashed and run.limited}
+    return sorted(waiting | left)
+
+
+def _offer(run: FreedRun) -> LaneMessage:
+    return LaneMessage(
+        job_id=run.job_id,
+        scheduled_for=run.scheduled_for,
+        tenant_id=run.tenant_id,
+        lane=Lane(run.lane),
+        ready_at=run.next_attempt_at,
+    )
 
 
 def _decide(
@@ -97,6 +122,7 @@ def _decide(
         wakes=run.wakes,
         retry=parse_retry_policy(run.retry),
         job_deleted=run.job_deleted,
+        waits_for_slot=run.reason in _SLOT_REASONS,
     )
     missing = False
     if rules.is_overdue(wakeful, now):

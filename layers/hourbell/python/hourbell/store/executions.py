@@ -44,6 +44,8 @@ class Verdict(StrEnum):
     # the job's overlap policy: ended as skipped, or waits for the run before it
     OVERLAP = "overlap"
     BUFFERED = "buffered"
+    # the target's concurrency limit: waits until a slot is offered
+    NO_SLOT = "no_slot"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class LeasedRun:
     target_id: UUID
     target_kind: str
     target_config: dict[str, Any]
+    limited: bool
     overlap: str
     payload: str
     attempt: int
@@ -121,7 +124,7 @@ async def lease_runs(
     sees the runs as they were when it began.
     """
     async with connection.cursor(row_factory=namedtuple_row) as cursor:
-        await cursor.execute(query("lock_overlap_jobs"), {"job_ids": [run[0] for run in runs]})
+        await cursor.execute(query("lock_contended"), {"job_ids": [run[0] for run in runs]})
         await cursor.execute(
             query("lease_runs"),
             {
@@ -160,6 +163,7 @@ def _leased(row: Any) -> LeasedRun:
         target_id=row.target_id,
         target_kind=row.target_kind,
         target_config=row.target_config,
+        limited=row.max_concurrency is not None,
         overlap=row.job_overlap,
         payload=row.payload,
         attempt=row.attempt,
@@ -215,8 +219,8 @@ async def complete_runs(
     return {row[0] for row in await cursor.fetchall()}  # type: ignore[misc]
 
 
-class BufferedRun(NamedTuple):
-    """A run that waited for the one before it, and may start now."""
+class FreedRun(NamedTuple):
+    """A run that waited (for the one before it, or for a slot) and may start now."""
 
     job_id: UUID
     scheduled_for: datetime
@@ -227,10 +231,19 @@ class BufferedRun(NamedTuple):
 
 async def release_buffered(
     connection: AsyncConnection, job_ids: Sequence[UUID], *, grace: timedelta, now: datetime | None = None
-) -> list[BufferedRun]:
+) -> list[FreedRun]:
     """Let the buffered runs of these jobs start; they must be sent after the commit."""
     cursor = await connection.execute(query("release_buffered"), {"job_ids": list(job_ids), "now": now, "grace": grace})
-    return [BufferedRun(*row) for row in await cursor.fetchall()]  # type: ignore[arg-type]
+    return [FreedRun(*row) for row in await cursor.fetchall()]  # type: ignore[arg-type]
+
+
+async def offer_slots(
+    connection: AsyncConnection, target_ids: Sequence[UUID], *, grace: timedelta, now: datetime | None = None
+) -> list[FreedRun]:
+    """Offer the free slots of these targets to the runs that waited longest; they must be sent after the commit."""
+    values = {"target_ids": list(target_ids), "now": now, "grace": grace}
+    cursor = await connection.execute(query("offer_slots"), values)
+    return [FreedRun(*row) for row in await cursor.fetchall()]  # type: ignore[arg-type]
 
 
 async def cancel_rescheduled(

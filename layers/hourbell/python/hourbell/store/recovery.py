@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from psycopg.rows import class_row
 
 from hourbell.store.connection import Connection
+from hourbell.store.executions import FreedRun
 from hourbell.store.sql import query
 
 
@@ -22,7 +23,10 @@ class WakefulRun:
     scheduled_for: datetime
     run_id: UUID
     tenant_id: UUID
+    target_id: UUID
     state: str
+    reason: str | None
+    limited: bool
     lane: str
     next_attempt_at: datetime
     fire_at: datetime
@@ -60,6 +64,15 @@ def count_overdue(connection: Connection, *, before: datetime, limit: int) -> di
     """Runs per lane that should have started before ``before`` and still wait, counted up to ``limit``."""
     rows = connection.execute(query("count_overdue"), {"before": before, "limit": limit}).fetchall()
     return {str(lane): int(str(runs)) for lane, runs in rows}
+
+
+def offer_slots(
+    connection: Connection, target_ids: Sequence[UUID], *, grace: timedelta, now: datetime
+) -> list[FreedRun]:
+    """Offer the free slots of these targets to the runs that waited longest; they must be sent after the commit."""
+    values = {"target_ids": list(target_ids), "now": now, "grace": grace}
+    rows = connection.execute(query("offer_slots"), values).fetchall()
+    return [FreedRun(*row) for row in rows]  # type: ignore[arg-type]
 
 
 def write_recovered(connection: Connection, recoveries: Sequence[Recovery], *, now: datetime) -> None:

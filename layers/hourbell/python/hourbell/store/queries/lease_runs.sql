@@ -1,7 +1,7 @@
 -- Gives each run to one worker at a time, only when its time has come, together with its job and target as they are at this moment.
 -- Runs of paused or deleted jobs end here; a run planned for an older schedule is answered with verdict 'recheck',
--- and leased when it is asked for again as checked. Overlap is judged here and nowhere else: the caller holds the rows
--- of jobs that mind it (lock_overlap_jobs.sql) and asks for one run of a job at a time.
+-- and leased when it is asked for again as checked. Overlap and concurrency limits are judged here and nowhere else: the
+-- caller holds what the runs compete for (lock_contended.sql) and asks for one run of a job at a time.
 with wanted as (
     select *
     from unnest(
@@ -18,6 +18,7 @@ locked as materialized (
         run.origin,
         run.lane,
         run.next_attempt_at,
+        run.fire_at,
         run.schedule_version,
         wanted.checked
     from wanted
@@ -26,9 +27,10 @@ locked as materialized (
     for update of run
 ),
 
-judged as (
+alone as (
     select
         locked.*,
+        clock.now as judged_at,
         job.schedule as job_schedule,
         job.schedule_version as job_schedule_version,
         job.payload as job_payload,
@@ -39,6 +41,7 @@ judged as (
         target.config as target_config,
         locked.next_attempt_at - clock.now as remaining,
         target.kind as target_kind,
+        target.max_concurrency,
         case
             when locked.state not in ('queued', 'retrying') then 'taken'
             when job.state = 'deleted' then 'deleted'
@@ -70,12 +73,50 @@ judged as (
     ) as others on true
 ),
 
+-- Each run beside the others of its target: those that hold a slot, those that waited longer, those of this batch.
+judged as (
+    select
+        alone.*,
+        case
+            when
+                alone.verdict = 'leased' and alone.max_concurrency is not null
+                and holders.runs + ahead.runs + row_number() over (
+                    partition by alone.target_id, alone.verdict order by alone.fire_at, alone.job_id
+                ) > alone.max_concurrency then 'no_slot'
+            else alone.verdict
+        end as final_verdict
+    from alone
+    left join lateral (
+        select count(*) as runs
+        from run as holder
+        where
+            alone.max_concurrency is not null
+            and holder.target_id = alone.target_id and holder.limited and holder.state = 'running'
+            and holder.lease_expires_at > alone.judged_at
+    ) as holders on true
+    left join lateral (
+        select count(*) as runs
+        from (
+            select 1
+            from run as older
+            where
+                alone.max_concurrency is not null
+                and older.target_id = alone.target_id
+                and older.reason in ('no_slot', 'slot_offered') and older.wake_at is not null
+                and (older.fire_at, older.job_id) < (alone.fire_at, alone.job_id)
+                and (older.job_id, older.scheduled_for) not in (select l.job_id, l.scheduled_for from locked as l)
+            limit alone.max_concurrency
+        ) as older_ones
+    ) as ahead on true
+),
+
 leased as (
     update run
     set
         state = 'running',
         attempt = run.attempt + 1,
         target_id = judged.target_id,
+        limited = judged.max_concurrency is not null,
         reason = null,
         lease_token = gen_random_uuid(),
         lease_expires_at = clock.now + %(lease)s,
@@ -85,7 +126,7 @@ leased as (
     from judged
     cross join (select coalesce(%(now)s::timestamptz, clock_timestamp()) as now) as clock
     where
-        judged.verdict = 'leased'
+        judged.final_verdict = 'leased'
         and run.job_id = judged.job_id and run.scheduled_for = judged.scheduled_for
     returning
         run.job_id, run.scheduled_for, run.run_id, run.attempt, run.lease_token, run.lease_expires_at,
@@ -115,6 +156,15 @@ closed as (
         and attempt.scheduled_for = superseded.scheduled_for and attempt.finished_at is null
 ),
 
+queued_for_slot as (
+    update run
+    set reason = 'no_slot', target_id = judged.target_id, wake_at = judged.judged_at + %(hold_off)s
+    from judged
+    where
+        judged.final_verdict = 'no_slot'
+        and run.job_id = judged.job_id and run.scheduled_for = judged.scheduled_for
+),
+
 opened as (
     insert into attempt (run_id, scheduled_for, number, started_at)
     select leased.run_id, leased.scheduled_for, leased.attempt, leased.now
@@ -124,25 +174,25 @@ opened as (
 ended as (
     update run
     set
-        state = case when judged.verdict in ('paused', 'overlap') then 'skipped' else 'cancelled' end,
-        reason = case judged.verdict when 'no_target' then 'target_deleted' else judged.verdict end,
+        state = case when judged.final_verdict in ('paused', 'overlap') then 'skipped' else 'cancelled' end,
+        reason = case judged.final_verdict when 'no_target' then 'target_deleted' else judged.final_verdict end,
         wake_at = null,
         finished_at = coalesce(%(now)s::timestamptz, clock_timestamp())
     from judged
     where
-        judged.verdict in ('paused', 'deleted', 'no_target', 'overlap')
+        judged.final_verdict in ('paused', 'deleted', 'no_target', 'overlap')
         and run.job_id = judged.job_id and run.scheduled_for = judged.scheduled_for
 ),
 
 held as (
     update run
     set
-        reason = case judged.verdict when 'buffered' then 'buffered' else 'target_paused' end,
+        reason = case judged.final_verdict when 'buffered' then 'buffered' else 'target_paused' end,
         next_attempt_at = coalesce(%(now)s::timestamptz, clock_timestamp()) + %(hold_off)s,
         wake_at = coalesce(%(now)s::timestamptz, clock_timestamp()) + %(hold_off)s
     from judged
     where
-        judged.verdict in ('held', 'buffered')
+        judged.final_verdict in ('held', 'buffered')
         and run.job_id = judged.job_id and run.scheduled_for = judged.scheduled_for
 )
 
@@ -150,11 +200,12 @@ select
     judged.job_id,
     judged.scheduled_for,
     judged.run_id,
-    judged.verdict,
+    judged.final_verdict as verdict,
     judged.lane,
     judged.remaining,
     judged.target_id,
     judged.job_overlap,
+    judged.max_concurrency,
     judged.job_schedule,
     judged.job_retry,
     judged.job_timeout_ms,
