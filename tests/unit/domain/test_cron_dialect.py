@@ -125,6 +125,10 @@ def test_h_keeps_to_its_range_and_step() -> None:
     assert found == [found[0], found[0] + 10, found[0] + 20]
 
 
+def test_h_may_take_the_whole_field() -> None:
+    assert following(cron("H(0-59) * * * *"), START, 3, JOB) == following(cron("H * * * *"), START, 3, JOB)
+
+
 def test_h_spreads_jobs_over_the_field() -> None:
     rng = seeded("jobs")
     minutes = {following(cron("H 0 * * *"), START, 1, UUID(int=rng.getrandbits(128)))[0][14:16] for _ in range(600)}
