@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 from hourbell.services.claim_due import claim_shards
+from hourbell.services.pace_jobs import release_target, repace_target
 from hourbell.store.connection import Database
 
 from tests.integration.engine.test_scan import HORIZON, scan
@@ -99,3 +100,61 @@ def test_a_recurring_job_is_paced_occurrence_by_occurrence(database, seed: Seede
     scan(database, lanes)
     starts = [m.ready_at for m in lanes.sent]
     assert starts == [T0 + timedelta(seconds=2 * n) for n in range(61)]
+
+
+def repace(database, target_id, *, now):
+    return database.run(lambda c: repace_target(c, target_id, now=now))
+
+
+def test_a_faster_pace_takes_effect_at_once_also_for_what_waits_in_the_hot_table(database, seed: Seeder, lanes):
+    target_id = limit(seed, 1)
+    seed.jobs(600, ONCE, target_id=target_id)
+    scan(database, lanes)
+    seed.rows("update target set rate_per_second = 100 where target_id = %s returning 1", target_id)
+
+    messages = repace(database, target_id, now=T0)
+
+    assert len(messages) == 120  # the first was due at once
+    scan(database, lanes, now=T0, owner="after")
+    assert seed.rows("select count(*), max(fire_at) from run") == [(600, T0 + timedelta(seconds=5.98))]
+
+
+def test_a_slower_pace_moves_what_is_under_way_already(database, seed: Seeder, lanes):
+    target_id = limit(seed, 100)
+    seed.jobs(101, ONCE, target_id=target_id)
+    scan(database, lanes)
+    seed.rows("update target set rate_per_second = 1 where target_id = %s returning 1", target_id)
+
+    messages = repace(database, target_id, now=T0)
+
+    assert sorted(m.ready_at for m in messages) == [T0 + timedelta(seconds=n) for n in range(100)]
+    assert seed.rows("select max(next_attempt_at), max(wake_at) from run") == [
+        (T0 + timedelta(seconds=99), T0 + timedelta(seconds=129))
+    ]
+
+
+def test_without_a_limit_what_waited_starts_at_its_own_time(database, seed: Seeder, lanes):
+    target_id = limit(seed, 1)
+    seed.jobs(5, ONCE, target_id=target_id)
+    scan(database, lanes)
+    seed.rows("update target set rate_per_second = null where target_id = %s returning 1", target_id)
+    assert {m.ready_at for m in repace(database, target_id, now=T0)} == {T0}
+
+
+def test_a_resumed_target_lets_its_runs_go_and_they_have_not_aged(database, seed: Seeder, lanes):
+    for job_id in seed.jobs(3):
+        seed.run(job_id, reason="target_paused", wake_at=T0 + minutes(10))
+    resumed = T0 + minutes(60)
+
+    messages = database.run(lambda c: release_target(c, seed.target_id, now=resumed))
+
+    assert {m.ready_at for m in messages} == {resumed}
+    assert seed.rows("select distinct fire_at, next_attempt_at, reason from run") == [(resumed, resumed, None)]
+
+
+def test_a_resumed_target_keeps_its_pace(database, seed: Seeder, lanes):
+    target_id = limit(seed, 2)
+    for job_id in seed.jobs(4, target_id=target_id):
+        seed.run(job_id, reason="target_paused", target_id=target_id)
+    messages = database.run(lambda c: release_target(c, target_id, now=T0))
+    assert sorted(m.ready_at for m in messages) == [T0 + timedelta(seconds=n / 2) for n in range(4)]

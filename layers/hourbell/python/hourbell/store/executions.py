@@ -21,8 +21,11 @@ from hourbell.store.sql import query
 LEASE = timedelta(seconds=60)
 HEARTBEAT = timedelta(seconds=20)
 
-# How long a run of a paused target waits before it asks again.
+# How long a run that waits for another one, or for a slot, waits before somebody looks after it.
 HOLD_OFF = timedelta(seconds=60)
+
+# The same for a run of a paused target, which is let go by the target's resumption.
+PAUSED_HOLD_OFF = timedelta(minutes=10)
 
 
 class Verdict(StrEnum):
@@ -134,6 +137,7 @@ async def lease_runs(
                 "now": now,
                 "lease": lease,
                 "hold_off": HOLD_OFF,
+                "paused_hold_off": PAUSED_HOLD_OFF,
             },
         )
         return [_judged(row) for row in await cursor.fetchall()]

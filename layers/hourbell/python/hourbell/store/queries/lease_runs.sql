@@ -188,8 +188,11 @@ held as (
     update run
     set
         reason = case judged.final_verdict when 'buffered' then 'buffered' else 'target_paused' end,
-        next_attempt_at = coalesce(%(now)s::timestamptz, clock_timestamp()) + %(hold_off)s,
-        wake_at = coalesce(%(now)s::timestamptz, clock_timestamp()) + %(hold_off)s
+        target_id = judged.target_id,
+        next_attempt_at = judged.judged_at
+        + case judged.final_verdict when 'buffered' then %(hold_off)s else %(paused_hold_off)s end,
+        wake_at = judged.judged_at
+        + case judged.final_verdict when 'buffered' then %(hold_off)s else %(paused_hold_off)s end
     from judged
     where
         judged.final_verdict in ('held', 'buffered')
