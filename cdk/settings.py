@@ -205,6 +205,7 @@ PROD = StageSettings(
             "worker-shared": FunctionSettings(memory_mb=1024, timeout_seconds=120, snap_start=True),
             "worker-solo": FunctionSettings(memory_mb=512, timeout_seconds=900, snap_start=True),
             "partitioner": FunctionSettings(memory_mb=512, timeout_seconds=300),
+            "replanner": FunctionSettings(memory_mb=1769, timeout_seconds=900),
             "migrator": FunctionSettings(memory_mb=512, timeout_seconds=900),
         }
     ),
@@ -233,6 +234,7 @@ LOCAL = StageSettings(
             "worker-shared": replace(_LOCAL_FUNCTION, timeout_seconds=120),
             "worker-solo": replace(_LOCAL_FUNCTION, timeout_seconds=900),
             "partitioner": _LOCAL_FUNCTION,
+            "replanner": _LOCAL_FUNCTION,
             "migrator": replace(_LOCAL_FUNCTION, timeout_seconds=300),
         }
     ),

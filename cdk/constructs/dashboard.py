@@ -39,7 +39,7 @@ class Dashboard(Construct):
     def _runs(self) -> list[cloudwatch.IWidget]:
         own = self._metrics.own
         return [
-            _graph("Claimed", [own("RunsClaimed", "Sum"), own("ScannerHeartbeat", "Sum")]),
+            _graph("Planned", [own(name, "Sum") for name in ("RunsClaimed", "ScannerHeartbeat", "JobsReplanned")]),
             _graph("Lateness (ms)", [own("LatenessMs", statistic) for statistic in ("p50", "p95", "p99")]),
             _graph("Trouble", [own(name, "Sum") for name in ("RunsRecovered", "RunsDead", "JobsInvalid")]),
         ]

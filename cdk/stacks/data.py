@@ -11,13 +11,13 @@ from cdk.constructs.layers import Layers
 from cdk.constructs.migrations import Migrations
 from cdk.constructs.own_postgres import OwnPostgres
 from cdk.constructs.place import Place, Places, Sources
-from cdk.constructs.secrets import SigningKey
+from cdk.constructs.secrets import FirstKey, SigningKey
 from cdk.constructs.storage import ColdBucket, data_key
 from cdk.settings import OwnDatabase, StageError, StageSettings
 
 
 class DataStack(Stack):
-    """Database, cold bucket, signing key; the migrator brings the schema up to date.
+    """Database, cold bucket, signing key; the migrator brings the schema up to date and makes the first API key.
 
     Stacks with functions depend on this one, so that new code never meets an old schema.
     """
@@ -42,16 +42,18 @@ class DataStack(Stack):
 
     def _migrate(self, settings: StageSettings, sources: Sources, place: Place | None) -> None:
         layers = Layers(self, "Layers", settings=settings, build=sources.layers)
+        first_key = FirstKey(self, "FirstKey", stage=settings.name)
         migrator = HourbellFunction(
             self,
             "Migrator",
             workshop=Workshop(settings=settings, sources=sources, layers=layers),
             name="migrator",
-            description="Applies schema migrations at deploy",
-            environment=self.database.administrator_environment(),
+            description="Applies schema migrations at deploy, makes the first API key",
+            environment={**self.database.administrator_environment(), **first_key.environment()},
             place=place,
         )
         self.database.grant_administer(migrator)
+        first_key.grant_read(migrator)
         migrations = Migrations(self, "Migrations", settings=settings, migrator=migrator, migrations=sources.migrations)
         if isinstance(self.database, AuroraPostgres):
             # the instances, not only the cluster, must stand before the first connection

@@ -18,7 +18,7 @@ from cdk.stacks.data import DataStack
 
 
 class PipelineStack(Stack):
-    """Lanes, scanner, reaper, workers, partitioner."""
+    """Lanes, scanner, reaper, workers; partitioner and replanner once a day."""
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class PipelineStack(Stack):
         self._worker("WorkerShared", "shared", self.lanes.shared)
         self._worker("WorkerSolo", "solo", self.lanes.solo)
         self._partitioner()
+        self._replanner()
 
     def _function(
         self,
@@ -139,5 +140,25 @@ class PipelineStack(Stack):
             every=Duration.days(1),
             inputs={"Every": {}},
             description="Hourbell: make partitions ahead",
+            retries=2,
+        )
+
+    def _replanner(self) -> None:
+        """Daily: nothing to do, unless a release brought newer zone data."""
+        replanner = self._function(
+            "Replanner",
+            "replanner",
+            DatabaseRole.SCANNER,
+            {},
+            description="Re-plans jobs after an update of the time-zone data",
+            place=self._inside,
+        )
+        Ticks(
+            self,
+            "ReplannerTicks",
+            function=replanner,
+            every=Duration.days(1),
+            inputs={"Every": {}},
+            description="Hourbell: plan jobs with the present time-zone data",
             retries=2,
         )

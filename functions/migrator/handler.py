@@ -1,4 +1,7 @@
-"""Migrator: brings the schema up to this release, before the functions change. A CloudFormation custom resource."""
+"""Migrator: brings the schema up to this release, before the functions change, and makes the very first API key.
+
+A CloudFormation custom resource.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
-from hourbell.environment import password_source
+from hourbell.environment import password_source, read_secret
 from hourbell.observability import configure_logging
-from hourbell.settings import SchemaSettings
+from hourbell.services.first_key import ensure_first_key
+from hourbell.settings import MigratorSettings
 from hourbell.store.bootstrap import bootstrap
 from hourbell.store.migrate import migrate
 from hourbell.store.partitions import make_partitions
@@ -24,12 +28,13 @@ def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     configure_logging()
     if event.get("RequestType") == "Delete":
         return {"PhysicalResourceId": PHYSICAL_RESOURCE_ID}
-    settings = SchemaSettings.from_env()
+    settings, now = MigratorSettings.from_env(), datetime.now(UTC)
     password = password_source(settings)
     extra = {} if password is None else {"password": password()}
     with psycopg.connect(settings.database, autocommit=True, connect_timeout=10, **extra) as connection:
         bootstrap(connection)
         applied = migrate(connection)
-        make_partitions(connection, today=datetime.now(UTC).date())
-    logger.info("schema is up to date", extra={"action": "migrate", "applied": applied})
+        make_partitions(connection, today=now.date())
+        first_key = ensure_first_key(connection, lambda: read_secret(settings.first_key_secret), now=now)
+    logger.info("schema is up to date", extra={"action": "migrate", "applied": applied, "first_key_made": first_key})
     return {"PhysicalResourceId": PHYSICAL_RESOURCE_ID, "Data": {"Applied": ",".join(applied)}}

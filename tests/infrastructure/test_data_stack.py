@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import string
 from pathlib import Path
 
 import pytest
+from hourbell.services.first_key import first_key
 
 from cdk.constructs.migrations import fingerprint
 from cdk.constructs.place import Sources
 from cdk.settings import StageError, StageSettings, stage_settings
-from tests.infrastructure.templates import Assembly
+from tests.infrastructure.templates import Assembly, Resource
+
+
+def first_key_secret(assembly: Assembly) -> Resource:
+    (secret,) = [resource for resource in assembly.of_type("AWS::SecretsManager::Secret") if "FirstKey" in resource.id]
+    return secret
 
 
 def test_the_migrator_runs_again_when_a_migration_is_added(tmp_path: Path) -> None:
@@ -85,6 +92,35 @@ def test_the_cold_bucket_is_versioned_encrypted_private_and_outlives_its_stack(p
     assert set(bucket.properties["PublicAccessBlockConfiguration"].values()) == {True}
     assert bucket.properties["LifecycleConfiguration"]["Rules"]
     assert bucket.body["DeletionPolicy"] == "Retain"
+
+
+def test_the_first_keys_secret_never_changes_since_its_users_delete_it(
+    assembly: Assembly, settings: StageSettings
+) -> None:
+    """CloudFormation would fail to update a secret that is gone, and with it the deploy."""
+    secret = first_key_secret(assembly)
+    assert secret.properties == {
+        "Name": f"hourbell/{settings.name}/first-key",
+        "Description": "Hourbell: the first API key is hb_live_ and this",
+        "GenerateSecretString": {
+            "PasswordLength": 48,
+            "ExcludePunctuation": True,
+            "ExcludeCharacters": "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
+        },
+        "Tags": [{"Key": "application", "Value": "hourbell"}, {"Key": "stage", "Value": settings.name}],
+    }
+
+
+def test_what_the_first_keys_secret_generates_is_the_rest_of_a_key(assembly: Assembly) -> None:
+    rules = first_key_secret(assembly).properties["GenerateSecretString"]
+    left = set(string.ascii_letters + string.digits + string.punctuation) - set(rules["ExcludeCharacters"])
+    assert left == set(string.ascii_letters + string.digits)
+    value = "".join(sorted(left))[: rules["PasswordLength"]]
+    assert first_key(value) == f"hb_live_{value}"
+
+
+def test_a_deployment_after_this_one_finds_the_first_keys_name_free(prod: Assembly) -> None:
+    assert first_key_secret(prod).body["DeletionPolicy"] == "Delete"
 
 
 def test_the_network_spans_three_zones_without_asking_which(prod: Assembly) -> None:

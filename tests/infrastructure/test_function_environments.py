@@ -6,6 +6,7 @@ import pytest
 from hourbell.settings import (
     ApiSettings,
     AuthorizerSettings,
+    MigratorSettings,
     ScannerSettings,
     SchemaSettings,
     Settings,
@@ -18,9 +19,10 @@ from tests.infrastructure.templates import Assembly
 KINDS: dict[str, type[Settings]] = {
     "api": ApiSettings,
     "authorizer": AuthorizerSettings,
-    "migrator": SchemaSettings,
+    "migrator": MigratorSettings,
     "partitioner": SchemaSettings,
     "reaper": ScannerSettings,
+    "replanner": SchemaSettings,
     "scanner": ScannerSettings,
     "worker-shared": WorkerSettings,
     "worker-solo": WorkerSettings,
@@ -65,6 +67,7 @@ def test_each_function_connects_as_its_own_database_role(assembly: Assembly) -> 
         "authorizer": "hourbell_api",
         "partitioner": "hourbell_migrator",
         "reaper": "hourbell_scanner",
+        "replanner": "hourbell_scanner",
         "scanner": "hourbell_scanner",
         "worker-shared": "hourbell_worker",
         "worker-solo": "hourbell_worker",

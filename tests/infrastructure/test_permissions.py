@@ -6,7 +6,7 @@ from tests.infrastructure.templates import Assembly, as_list
 
 SHARED, SOLO = "LanesSharedQueue.Arn", "LanesSoloQueue.Arn"
 BOTH_LANES = {SHARED, SOLO}
-SIGNING_KEY = "SigningKeySecret"
+SIGNING_KEY, FIRST_KEY = "SigningKeySecret", "FirstKeySecret"
 TARGET_SECRETS = "arn::secretsmanager:::secret:hourbell/{stage}/targets/*"
 CONSUME = (
     "sqs:ChangeMessageVisibility",
@@ -53,9 +53,10 @@ def expected(stage: str) -> Table:
     return {
         "api": {**send(), **read_secrets(SIGNING_KEY)},
         "authorizer": {},
-        "migrator": {},
+        "migrator": read_secrets(FIRST_KEY),
         "partitioner": {},
         "reaper": {**send(), **watch()},
+        "replanner": {},
         "scanner": {**send(), **watch()},
         "worker-shared": worker(SHARED, stage),
         "worker-solo": worker(SOLO, stage),
@@ -65,9 +66,10 @@ def expected(stage: str) -> Table:
 PROD_DATABASE: Table = {
     "api": connect("hourbell_api"),
     "authorizer": connect("hourbell_api"),
-    "migrator": read_secrets("AuroraCluster.MasterUserSecret.SecretArn"),
+    "migrator": read_secrets(FIRST_KEY, "AuroraCluster.MasterUserSecret.SecretArn"),
     "partitioner": connect("hourbell_migrator"),
     "reaper": connect("hourbell_scanner"),
+    "replanner": connect("hourbell_scanner"),
     "scanner": connect("hourbell_scanner"),
     "worker-shared": connect("hourbell_worker"),
     "worker-solo": connect("hourbell_worker"),

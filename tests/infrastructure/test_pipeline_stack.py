@@ -84,10 +84,21 @@ def test_each_scanner_ticks_every_minute_with_its_shards(assembly: Assembly, set
     assert [(shards["first_shard"], shards["last_shard"]) for shards in inputs] == settings.shard_ranges()
 
 
-def test_the_reaper_ticks_every_minute_and_the_partitioner_daily(assembly: Assembly) -> None:
+def test_the_reaper_ticks_every_minute_partitioner_and_replanner_daily(assembly: Assembly) -> None:
     rates = {rule.name: rule.properties["ScheduleExpression"] for rule in assembly.of_type("AWS::Events::Rule")}
     assert rates["ReaperTicksEvery"] == "rate(1 minute)"
-    assert rates["PartitionerTicksEvery"] == "rate(1 day)"
+    assert rates["PartitionerTicksEvery"] == rates["ReplannerTicksEvery"] == "rate(1 day)"
+
+
+def test_a_daily_check_does_what_is_left_and_does_not_start_over(assembly: Assembly) -> None:
+    (rule,) = [rule for rule in assembly.of_type("AWS::Events::Rule") if rule.id.startswith("ReplannerTicks")]
+    assert json.loads(rule.properties["Targets"][0]["Input"]) == {}
+
+
+def test_a_daily_task_that_fails_is_tried_again(assembly: Assembly) -> None:
+    configs = {config.name: config.properties for config in assembly.of_type("AWS::Lambda::EventInvokeConfig")}
+    for name in ("PartitionerTicksInvoke", "ReplannerTicksInvoke"):
+        assert configs[name]["MaximumRetryAttempts"] == 2
 
 
 def test_a_late_or_failed_scan_is_left_to_the_next_tick(assembly: Assembly) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from hourbell.domain.limits import SHARDS
 from hourbell.lanes.deliveries import message_ids, read_event
 
@@ -65,6 +64,10 @@ def test_the_scanner_event_is_a_range_of_shards():
 @pytest.mark.parametrize("name", ["reaper", "partitioner"])
 def test_clocked_functions_take_an_empty_event(name: str):
     assert load(name) == {}
+
+
+def test_the_replanner_event_starts_over_where_its_tick_does_what_is_left():
+    assert load("replanner") == {"force": True}
 
 
 def test_the_migrator_event_is_a_custom_resource_update():

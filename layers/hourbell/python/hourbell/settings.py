@@ -108,6 +108,13 @@ class AuthorizerSettings(Settings):
 
 
 class SchemaSettings(Settings):
-    """Migrator and partitioner."""
+    """Partitioner and replanner: the database, and nothing else."""
 
     __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigratorSettings(Settings):
+    """The migrator. ``first_key_secret`` names what the first API key is made of (``services.first_key``)."""
+
+    first_key_secret: str

@@ -16,7 +16,9 @@ _DEPLOYED_AS = {"worker": "worker-shared"}
 
 
 def invoke(
-    function: Annotated[str, typer.Argument(help="api, authorizer, scanner, reaper, worker, migrator, partitioner.")],
+    function: Annotated[
+        str, typer.Argument(help="api, authorizer, scanner, reaper, worker, migrator, partitioner, replanner.")
+    ],
     event: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The event, as JSON: events/scanner.json")],
 ) -> None:
     """Invoke a function of the local cloud and print what it answers."""

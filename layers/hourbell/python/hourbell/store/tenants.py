@@ -19,6 +19,17 @@ def ensure_tenant(connection: Connection, tenant_id: UUID, name: str, *, now: da
     return cast("UUID", value)
 
 
+def has_api_keys(connection: Connection) -> bool:
+    """Whether any key was ever made: revoked and expired ones count."""
+    (found,) = connection.execute(query("has_api_keys")).fetchone() or (False,)
+    return bool(found)
+
+
+def lock_api_keys(connection: Connection) -> None:
+    """Let nobody else store a key until this transaction ends."""
+    connection.execute(query("lock_api_keys"))
+
+
 def insert_api_key(
     connection: Connection,
     *,
