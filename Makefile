@@ -47,6 +47,7 @@ check: install ## Format, lint, types, import contracts, SQL, nag
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --strict cdk
 	$(BIN)/lint-imports
 	$(BIN)/sqlfluff lint --processes 2 layers/hourbell/python/hourbell/store
 	$(BIN)/python -m pytest tests/infrastructure
@@ -56,8 +57,9 @@ fix: install ## Format and repair what can be repaired automatically
 	$(BIN)/ruff check --fix .
 	$(BIN)/sqlfluff fix --processes 2 layers/hourbell/python/hourbell/store
 
-synth: install ## Write the CloudFormation templates of both stages (no account, no network)
+synth: install ## Write and lint the CloudFormation templates of both stages (no account, no network)
 	@$(BIN)/python -m hourbell.local.synth
+	@$(BIN)/cfn-lint
 
 bench: install ## Run the benchmarks that need no local cloud, as JSON
 	@for name in claim big_table cold_start; do $(BIN)/python -m benchmarks.$$name --json || exit 1; done
