@@ -141,6 +141,13 @@ def gateway_event(
     return event
 
 
+def wait_for_a_waiter(connection: psycopg.Connection[Any]) -> None:
+    """Until somebody waits for a lock in this database; seen from within the transaction that holds it."""
+    waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    while connection.execute(waiting).fetchone() == (0,):
+        connection.execute("select pg_stat_clear_snapshot()")
+
+
 @pytest.fixture
 def lanes() -> RecordingLanes:
     return RecordingLanes()

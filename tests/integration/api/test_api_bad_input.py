@@ -240,6 +240,7 @@ def test_a_bad_header_is_refused_when_the_target_is_made(client: Client, subtest
 BAD_TARGETS: list[tuple[dict[str, Any], str]] = [
     ({"name": None}, "name"),
     ({"name": "a\0"}, "name"),
+    ({"name": "tgt_01mnj4t0g0g0080002q046mg70"}, "name"),
     ({"http": None}, "http"),
     ({"http": {}}, "http.url"),
     ({"http": {"url": 1}}, "http.url"),

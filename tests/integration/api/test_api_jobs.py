@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 
+import pytest
 from hourbell.api.schemas import REPLIES
 from hourbell.domain.ids import decode
 from hourbell.domain.instants import format_instant
+from hourbell.domain.limits import LAMBDA_MAX_RESPONSE_BYTES
 
 from tests.integration.api.conftest import Client
 from tests.seeds import T0
@@ -248,6 +251,7 @@ class TestEdit:
 
         assert client.patch(path, {"tags": {"a": "b"}}).json["state"] == "completed"
         assert client.post(f"{path}/pause").status == 409
+        assert client.patch(path, {"paused": True}).status == 409
         assert client.patch(path, {"schedule": {"at": iso(T0)}}).fields == ["schedule.at"]
         again = client.patch(path, {"schedule": {"at": iso(T0 + timedelta(days=2))}}).json
         assert (again["state"], again["next_run_at"]) == ("active", iso(T0 + timedelta(days=2)))
@@ -344,6 +348,16 @@ class TestPauseAndResume:
         assert [row[0] for row in runs(admin)] == [T0 + timedelta(seconds=30 * n) for n in range(1, 6)]
         assert admin.execute("select runs_planned from job").fetchone() == (5,)
         assert resumed["next_run_at"] == iso(T0 + timedelta(seconds=60))
+
+    def test_a_catch_up_before_anything_was_missed_plans_nothing_twice(self, client: Client, admin):
+        job = client.job({"every": "30s", "max_runs": 10}, catch_up={"policy": "run_all"})
+        client.post(f"/v1/jobs/{job['id']}/pause")
+        client.now = T0 + timedelta(seconds=31)
+
+        client.post(f"/v1/jobs/{job['id']}/resume", {"missed": "catch_up"})
+
+        assert [row[0] for row in runs(admin)] == [T0 + timedelta(seconds=30 * n) for n in range(1, 6)]
+        assert admin.execute("select runs_planned from job").fetchone() == (5,)
 
     def test_a_one_off_paused_in_the_lane_goes_on_when_its_time_is_still_ahead(self, client: Client, admin):
         job = client.job({"at": iso(T0 + timedelta(seconds=60))})
@@ -472,14 +486,19 @@ class TestList:
         assert cursor is None
         assert seen == sorted(created, reverse=True)
 
-    def test_a_page_of_large_payloads_ends_early_and_goes_on(self, client: Client):
-        created = [client.job(payload="x" * 250_000)["id"] for _ in range(20)]
+    @pytest.mark.parametrize(("letter", "count"), [("x", 250_000), ("\u00fc", 125_000), ('"', 125_000)])
+    def test_a_page_of_large_payloads_ends_early_and_goes_on(self, client: Client, letter, count):
+        payload = json.dumps(letter * count, ensure_ascii=False)
+        raw = f'{{"schedule": {{"every": "1h"}}, "target": "sink", "payload": {payload}}}'
+        created = [client.post("/v1/jobs", raw=raw).json["id"] for _ in range(22)]
 
-        first = client.get("/v1/jobs", query={"limit": 20})
-        second = client.get("/v1/jobs", query={"limit": 20, "cursor": first.json["next_cursor"]})
+        pages = [client.get("/v1/jobs", query={"limit": 22})]
+        while (cursor := pages[-1].json["next_cursor"]) is not None:
+            pages.append(client.get("/v1/jobs", query={"limit": 22, "cursor": cursor}))
 
-        assert len(first.text) < 5_000_000
-        assert [job["id"] for job in first.json["items"] + second.json["items"]] == sorted(created, reverse=True)
+        assert len(pages) > 1
+        assert all(len(json.dumps(page.text)) < LAMBDA_MAX_RESPONSE_BYTES - 100_000 for page in pages)
+        assert [job["id"] for page in pages for job in page.json["items"]] == sorted(created, reverse=True)
 
     def test_a_cursor_is_good_for_its_own_list_only(self, client: Client, stranger: Client):
         for _ in range(3):

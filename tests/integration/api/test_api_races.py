@@ -17,7 +17,7 @@ from hourbell.services.claim_due import claim_shards
 from hourbell.services.jobs import Scheduler
 from hourbell.store.connection import Database
 
-from tests.integration.api.conftest import HORIZON, Client
+from tests.integration.api.conftest import HORIZON, Client, wait_for_a_waiter
 from tests.seeds import T0, RecordingLanes
 
 SOON = format_instant(T0 + timedelta(seconds=200))
@@ -48,8 +48,11 @@ def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
         return list(pool.map(run, calls))
 
 
-def test_of_edits_of_one_version_one_wins(clients: list[Client]):
+@pytest.mark.parametrize("is_due", [True, False])
+def test_of_edits_of_one_version_one_wins(clients: list[Client], admin, is_due):
     path = f"/v1/jobs/{clients[0].job()['id']}"
+    if not is_due:
+        admin.execute("delete from due")
 
     answers = at_once([
         lambda one=one, n=n: one.patch(path, {"payload": n}, headers={"If-Match": '"1"'})
@@ -121,11 +124,7 @@ def test_a_change_waits_for_the_claim_that_is_planning_the_job_and_has_the_last_
         claim_shards(connection, first_shard=0, last_shard=127, now=later, horizon=HORIZON, per_shard=10)
         thread = threading.Thread(target=lambda: answers.append(change(one, path)))
         thread.start()
-        waiting = (
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-        )
-        while connection.execute(waiting).fetchone() == (0,):
-            connection.execute("select pg_stat_clear_snapshot()")
+        wait_for_a_waiter(connection)
         return thread
 
     scanner.run(claim_slowly).join()
@@ -147,3 +146,27 @@ def test_a_change_waits_for_the_claim_that_is_planning_the_job_and_has_the_last_
             assert places == ["infinity"]
         case _:
             assert places == []
+
+
+def test_an_edit_and_a_claim_never_wait_for_each_other(clients: list[Client], conninfo, admin):
+    """A claim locks the due row and writes the job later; an edit that locks them the other way round deadlocks."""
+    one = clients[0]
+    path = f"/v1/jobs/{one.job()['id']}"
+    scanner = Database(conninfo)
+    answers: list[Any] = []
+    attempts = []
+
+    def claim_slowly(connection):
+        attempts.append(1)
+        connection.execute("select 1 from due for update")
+        thread = threading.Thread(target=lambda: answers.append(one.patch(path, {"schedule": {"every": "2h"}})))
+        thread.start()
+        wait_for_a_waiter(connection)
+        connection.execute("update job set runs_planned = runs_planned + 1")
+        return thread
+
+    scanner.run(claim_slowly).join()
+    scanner.close()
+
+    assert (len(attempts), answers[0].status) == (1, 200)
+    assert admin.execute("select runs_planned from job").fetchone() == (1,)

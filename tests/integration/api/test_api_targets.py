@@ -8,7 +8,7 @@ from datetime import timedelta
 from hourbell.api.schemas import REPLIES
 from hourbell.store.connection import Database
 
-from tests.integration.api.conftest import Client
+from tests.integration.api.conftest import Client, wait_for_a_waiter
 from tests.seeds import T0
 
 
@@ -113,11 +113,7 @@ def test_a_target_deleted_while_a_job_is_created_is_not_used(client: Client, con
             target=lambda: answers.append(client.post("/v1/jobs", {"schedule": {"every": "1h"}, "target": "sink"}))
         )
         thread.start()
-        waiting = (
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-        )
-        while connection.execute(waiting).fetchone() == (0,):
-            connection.execute("select pg_stat_clear_snapshot()")
+        wait_for_a_waiter(connection)
         connection.execute("update target set state = 'deleted' where target_id = %s", (decode("tgt", target_id),))
         return thread
 
@@ -125,6 +121,17 @@ def test_a_target_deleted_while_a_job_is_created_is_not_used(client: Client, con
     blocker.close()
 
     assert (answers[0].status, answers[0].fields) == (400, ["target"])
+
+
+def test_a_target_of_a_job_that_is_far_off_stays_as_well(client: Client):
+    path = f"/v1/targets/{client.get('/v1/targets').json['items'][0]['id']}"
+    job = f"/v1/jobs/{client.job()['id']}"
+
+    assert client.delete(path).status == 409
+    client.post(f"{job}/pause")
+    assert client.delete(path).status == 409
+    client.delete(job)
+    assert client.delete(path).status == 204
 
 
 def test_pages_of_targets(bare: Client):

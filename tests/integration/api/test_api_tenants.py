@@ -155,6 +155,15 @@ def test_a_key_opens_its_tenant_until_it_ends(client: Client, conninfo, database
     assert caller(f"Bearer {key.secret}") is None
 
 
+def test_equal_destinations_of_two_tenants_are_two_targets(client: Client, stranger: Client, admin):
+    body = {"schedule": {"every": "1h"}, "target": {"http": {"url": "http://127.0.0.1:9/x"}}}
+
+    assert [one.post("/v1/jobs", body).status for one in (client, stranger)] == [201, 201]
+
+    rows = admin.execute("select tenant_id from target where name is null").fetchall()
+    assert sorted(row[0] for row in rows) == sorted([client.tenant_id, stranger.tenant_id])
+
+
 def test_run_ids_can_be_computed_by_anyone_and_still_open_nothing(client: Client, stranger: Client):
     from hourbell.domain.ids import decode
 

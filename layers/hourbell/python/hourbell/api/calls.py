@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +17,7 @@ from hourbell.api.cursors import Cursors, Listing
 from hourbell.api.problems import AuthenticationError, TooLargeError
 from hourbell.api.strict_json import bad, is_clean_text
 from hourbell.domain.ids import IdError, Prefix, decode
+from hourbell.domain.limits import LAMBDA_MAX_RESPONSE_BYTES
 from hourbell.services.authenticate import Principal
 from hourbell.services.errors import NotFoundError
 from hourbell.services.jobs import Scheduler
@@ -23,8 +25,9 @@ from hourbell.services.jobs import Scheduler
 MAX_BODY_BYTES = 1_048_576
 MAX_QUERY_FIELDS = 50
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
-# Lambda answers at most 6 MB; a page of large payloads ends early instead, and goes on behind its cursor.
-MAX_PAGE_BYTES = 4_194_304
+# A page of large payloads ends early and goes on behind its cursor: Lambda answers at most this much. The reply is a
+# string in its answer, so quotes and letters beyond ASCII count as they are escaped there.
+MAX_PAGE_BYTES = LAMBDA_MAX_RESPONSE_BYTES - 1_048_576
 
 T = TypeVar("T")
 
@@ -168,7 +171,7 @@ class Call:
         size = 0
         for item in items[:limit]:
             text = encode(item)
-            size += len(text)
+            size += len(json.dumps(text))
             if texts and size > MAX_PAGE_BYTES:
                 break
             texts.append(text)

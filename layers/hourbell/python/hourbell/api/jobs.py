@@ -19,9 +19,7 @@ from hourbell.api.views import encode_json, etag, job_json, job_mapping, occurre
 from hourbell.domain.ids import decode
 from hourbell.domain.instants import parse_instant
 from hourbell.domain.limits import PREVIEW_MAX
-from hourbell.domain.preview import preview
 from hourbell.domain.run_state import JobState
-from hourbell.domain.schedule import parse_schedule, schedule_from_json
 from hourbell.services import jobs, runs
 from hourbell.services.jobs import Job, JobDefinition, Missed
 from hourbell.store.jobs import JobFilter, StoredJob
@@ -167,6 +165,8 @@ def list_job_runs(call: Call) -> Reply:
 def preview_schedule(call: Call) -> Reply:
     """What a schedule would do, before there is a job."""
     from hourbell.api import models
+    from hourbell.domain.preview import preview
+    from hourbell.domain.schedule import parse_schedule
 
     value = call.json_object()[1]
     model = models.validated(models.PreviewIn, value)
@@ -214,6 +214,7 @@ def _tags(pairs: list[str]) -> str | None:
 
 def _revised(call: Call, stored: StoredJob, patch_text: str) -> JobDefinition:
     from hourbell.api import models
+    from hourbell.domain.schedule import schedule_from_json
 
     present = encode_json({**job_mapping(stored), "paused": stored.state == JobState.PAUSED})
     merged_text = strict_json.merge(present, patch_text)

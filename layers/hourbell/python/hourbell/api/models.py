@@ -74,6 +74,12 @@ def _printable(text: str) -> str:
     return text
 
 
+def _no_id(name: str) -> str:
+    if name.startswith("tgt_"):
+        raise ValueError("may not look like an id")
+    return name
+
+
 Name = Annotated[str, StringConstraints(min_length=1, max_length=NAME_MAX_LENGTH), AfterValidator(_printable)]
 Note = Annotated[str, StringConstraints(max_length=NOTE_MAX_LENGTH)]
 Duration = Annotated[str, Field(examples=["PT30S", "5m", "1d"], description="ISO 8601, or 30s, 5m, 2h, 1d")]
@@ -123,7 +129,7 @@ class InlineTargetIn(Model):
 class TargetIn(Model):
     """A named destination."""
 
-    name: Name
+    name: Annotated[Name, AfterValidator(_no_id)]
     http: HttpIn
     rate_per_second: float | None = Field(None, gt=0, le=100_000, allow_inf_nan=False)
     burst: int | None = Field(None, ge=1, le=1_000_000)

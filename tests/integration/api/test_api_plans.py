@@ -1,0 +1,75 @@
+"""What a list costs does not grow with what it does not show: the plans of the read statements."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from hourbell.store.jobs import JobFilter
+from hourbell.store.runs_read import RunFilter
+from hourbell.store.sql import query
+
+from tests.integration.api.conftest import Client
+from tests.seeds import T0
+
+RUNS = """
+insert into run (job_id, scheduled_for, run_id, tenant_id, target_id, origin, lane, state, schedule_version,
+    fire_at, next_attempt_at, wake_at, created_at)
+select gen_random_uuid(), at, gen_random_uuid(), %(tenant)s, gen_random_uuid(), 'schedule', 'shared', 'succeeded', 1,
+    at, at, null, at
+from (select %(start)s::timestamptz + n * interval '20 seconds' as at from generate_series(1, 20000) as n) as times
+"""
+SORTS = re.compile(r"-> +(Incremental )?Sort")
+JOBS = """
+insert into job (job_id, tenant_id, target_id, state, schedule, payload, catch_up, overlap, retry, timeout_ms, tags,
+    created_at, updated_at)
+select gen_random_uuid(), %(tenant)s, %(target)s, 'active', '{}', '1', '{}', 'allow', '{}', 1000, '{}', now(), now()
+from generate_series(1, 20000)
+"""
+
+
+@pytest.fixture
+def filled(client: Client, admin):
+    (target,) = admin.execute("select target_id from target").fetchone()
+    admin.execute("select make_day_partitions(%s::date + n) from generate_series(0, 5) as n", (T0.date(),))
+    admin.execute(RUNS, {"tenant": client.tenant_id, "start": T0})
+    admin.execute(JOBS, {"tenant": client.tenant_id, "target": target})
+    admin.execute("analyze run")
+    admin.execute("analyze job")
+    return admin
+
+
+def plan(admin, name: str, parameters: dict) -> str:
+    rows = admin.execute(b"explain (costs off) " + query(name), parameters).fetchall()
+    return "\n".join(row[0] for row in rows)
+
+
+@pytest.mark.parametrize("position", [None, (T0 + timedelta(hours=50), UUID(int=0))], ids=["first page", "later page"])
+def test_a_page_of_runs_reads_the_index_in_its_order(client: Client, filled, position):
+    before_at, after_job_id = position or (None, None)
+    keys = {"tenant_id": client.tenant_id, "before_at": before_at, "after_job_id": after_job_id, "limit": 51}
+
+    for only in (RunFilter(), RunFilter(state="succeeded"), RunFilter(from_at=T0, to_at=T0 + timedelta(hours=99))):
+        shown = plan(filled, "list_runs", {**only._asdict(), **keys})
+        assert not SORTS.search(shown)
+        assert "Seq Scan on run_2" not in shown
+
+
+def test_the_runs_of_one_job_are_found_by_their_key(client: Client, filled):
+    keys = {"tenant_id": client.tenant_id, "before_at": None, "after_job_id": None, "limit": 51}
+
+    shown = plan(filled, "list_runs", {**RunFilter(job_id=uuid4())._asdict(), **keys})
+
+    assert "Seq Scan on run_2" not in shown
+    assert "tenant_idx" not in shown
+
+
+def test_a_page_of_jobs_reads_the_index_in_its_order(client: Client, filled):
+    keys = {"tenant_id": client.tenant_id, "before_id": uuid4(), "limit": 51}
+
+    shown = plan(filled, "list_jobs", {**JobFilter()._asdict(), **keys})
+
+    assert "Index Scan Backward using job_tenant_idx" in shown
+    assert not SORTS.search(shown)
