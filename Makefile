@@ -58,7 +58,7 @@ fix: install ## Format and repair what can be repaired automatically
 	$(BIN)/sqlfluff fix --processes 2 layers/hourbell/python/hourbell/store
 
 synth: install ## Write and lint the CloudFormation templates of both stages (no account, no network)
-	@$(BIN)/python -m hourbell.local.synth
+	@$(BIN)/hourbell synth
 	@$(BIN)/cfn-lint
 
 bench: install ## Run the benchmarks that need no local cloud, as JSON

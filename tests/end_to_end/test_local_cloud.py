@@ -57,6 +57,11 @@ def test_every_sample_event_is_understood_by_its_function(hourbell, event: Path)
         assert reply["statusCode"] == 200
 
 
+def test_a_function_that_does_not_exist_is_one_line(hourbell):
+    result = hourbell("invoke", "nothing", str(EVENTS / "reaper.json"))
+    assert str(result.exception) == "There is no function 'nothing' in the local cloud."
+
+
 def test_the_demonstration_rings_every_bell_once_and_in_time(hourbell, local_cloud: Cloud):
     result = hourbell("demo")
     assert result.exit_code == 0, result.output

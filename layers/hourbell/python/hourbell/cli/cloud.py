@@ -77,6 +77,13 @@ def demo() -> None:
         raise typer.Exit(1)
 
 
+def synth() -> None:
+    """Write the CloudFormation templates of both stages. Needs no account; cdk-nag's findings fail it."""
+    from hourbell.local.synth import synthesise
+
+    synthesise(Project.find(), StepPrinter(console(stderr=True)))
+
+
 def _bring_up(project: Project, state: StateDirectory) -> Cloud:
     from hourbell.local import cloud
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from hourbell.local.emulator import ACCOUNT, REGION
+from hourbell.local.errors import LocalCloudError
 
 if TYPE_CHECKING:
     from boto3 import Session
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 FUNCTION_PREFIX = "hourbell-local-"
 
 
-class InvocationError(Exception):
-    """The function raised; the message is what it raised."""
+class InvocationError(LocalCloudError):
+    """The function raised, or there is none of this name; the message says what."""
 
 
 def lambda_client(endpoint: str, *, timeout_seconds: float = 120) -> LambdaClient:
@@ -46,9 +47,12 @@ def invoke(client: LambdaClient, function: str, event: Any) -> Any:
     """Invoke a function by its short name and return its reply.
 
     Raises:
-        InvocationError: it raised.
+        InvocationError: it raised, or there is no such function.
     """
-    reply = client.invoke(FunctionName=FUNCTION_PREFIX + function, Payload=json.dumps(event).encode())
+    try:
+        reply = client.invoke(FunctionName=FUNCTION_PREFIX + function, Payload=json.dumps(event).encode())
+    except client.exceptions.ResourceNotFoundException as error:
+        raise InvocationError(f"There is no function {function!r} in the local cloud.") from error
     body = json.loads(reply["Payload"].read() or b"null")
     if reply.get("FunctionError"):
         detail = body.get("errorMessage", body) if isinstance(body, dict) else body

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
 from hourbell.local.deploy import Toolchain
-from hourbell.local.errors import LocalCloudError
 from hourbell.local.progress import Progress
 from hourbell.local.project import Project
 
@@ -26,18 +23,3 @@ def synthesise(project: Project, progress: Progress) -> None:
         with progress.step(f"Stage {stage} into cdk.out.{stage}/"):
             output = project.root / f"cdk.out.{stage}"
             tools.cdk(["synth", "--all", "--quiet", "--output", output, "--context", f"stage={stage}"], progress)
-
-
-def main() -> None:
-    """The command line."""
-    from hourbell.cli.output import console
-    from hourbell.cli.progress import StepPrinter
-
-    try:
-        synthesise(Project.find(), StepPrinter(console(stderr=True)))
-    except LocalCloudError as error:
-        sys.exit(f"synth: {error}")
-
-
-if __name__ == "__main__":
-    main()
