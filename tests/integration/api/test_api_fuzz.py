@@ -1,0 +1,138 @@
+"""Every member of every body, replaced by everything that does not belong there: accepted or refused, never broken."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from tests.integration.api.conftest import Client
+
+JOB = {
+    "name": "a",
+    "schedule": {
+        "cron": "0 2 * * *",
+        "timezone": "UTC",
+        "gap": "run",
+        "repeat": "once",
+        "start_at": "2027-06-01T00:00:00Z",
+        "end_at": "2028-06-01T00:00:00Z",
+        "max_runs": 5,
+        "exclude": ["2027-12-25"],
+    },
+    "target": {"http": {"url": "http://127.0.0.1:9/", "method": "POST", "headers": {"X-A": "1"}, "secret": "s"}},
+    "payload": {"a": [1]},
+    "window": "PT30M",
+    "catch_up": {"policy": "run_once", "within": "P1D"},
+    "overlap": "allow",
+    "retry": {"max_attempts": 5, "backoff": "fixed", "initial": "1s", "maximum": "1m", "max_age": "1d"},
+    "timeout": "PT30S",
+    "tags": {"team": "payments"},
+    "paused": False,
+}
+EVERY = {"every": "5s", "anchor": "2027-01-01T00:00:00Z", "timezone": "UTC"}
+AT = {"at": "2031-01-01T00:00:00", "timezone": "Europe/Paris", "gap": "run", "repeat": "once", "past": "run_now"}
+TARGET = {
+    "name": "t",
+    "http": {"url": "http://127.0.0.1:9/", "method": "POST", "headers": {"X-A": "1"}, "secret": "s"},
+    "rate_per_second": 5,
+    "burst": 6,
+    "max_concurrency": 7,
+}
+HOSTILE: list[Any] = [
+    None, True, 0, -1, 1.0, 1.5, 1e300, 2**31, 2**63, 10**400,
+    "", " ", "x", "1", "\0", "\ud800", "\u202e", "\n", "\u0661", "%s", "'; --", "x" * 5_000, "../../etc",
+    "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "P99999999D",
+    [], [None], [[]], ["2027-12-25"] * 400,
+    {}, {"": None}, {"a": {"b": {}}}, {"\0": 1}, {"http": {}}, {"__class__": "x"},
+]  # fmt: skip
+
+
+def paths(value: Any, prefix: tuple = ()) -> Iterator[tuple]:
+    """Of every member, deepest last."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, item in items:
+        yield (*prefix, name)
+        yield from paths(item, (*prefix, name))
+
+
+def replaced(body: dict[str, Any], path: tuple, value: Any) -> dict[str, Any]:
+    changed = copy.deepcopy(body)
+    inside = changed
+    for name in path[:-1]:
+        inside = inside[name]
+    inside[path[-1]] = value
+    return changed
+
+
+def is_fine(answer) -> bool:
+    return answer.status in (200, 201) or (answer.status in (400, 409) and len(answer.fields) > 0)
+
+
+def test_hostile_jobs(client: Client, admin):
+    bodies = [JOB, {**JOB, "schedule": EVERY}, {**JOB, "schedule": AT}]
+    answers = []
+    for body in bodies:
+        for path in paths(body):
+            if body is not JOB and path[0] != "schedule":
+                continue
+            for value in HOSTILE:
+                answers.append((path, value, client.post("/v1/jobs", replaced(body, path, value))))
+                admin.execute("delete from due")
+                admin.execute("delete from job")
+
+    assert [(path, value, answer.text) for path, value, answer in answers if not is_fine(answer)] == []
+    assert {answer.status for _, _, answer in answers} == {201, 400}
+
+
+def test_hostile_edits(client: Client):
+    path_of_job = f"/v1/jobs/{client.post('/v1/jobs', JOB).json['id']}"
+    answers = [
+        (path, value, client.patch(path_of_job, replaced(JOB, path, value)))
+        for path in paths(JOB)
+        for value in HOSTILE[::2]
+    ]
+
+    assert [(path, value, answer.text) for path, value, answer in answers if not is_fine(answer)] == []
+    assert client.patch(path_of_job, JOB).status == 200
+
+
+def test_hostile_targets(bare: Client, admin):
+    answers = []
+    for path in paths(TARGET):
+        for value in HOSTILE:
+            answers.append((path, value, bare.post("/v1/targets", replaced(TARGET, path, value))))
+            admin.execute("delete from target")
+    assert [(path, value, answer.text) for path, value, answer in answers if not is_fine(answer)] == []
+
+    own = f"/v1/targets/{bare.post('/v1/targets', TARGET).json['id']}"
+    answers = [
+        (path, value, bare.patch(own, replaced(TARGET, path, value))) for path in paths(TARGET) for value in HOSTILE
+    ]
+    assert [(path, value, answer.text) for path, value, answer in answers if not is_fine(answer)] == []
+
+
+def test_hostile_previews(client: Client):
+    answers = [
+        (path, value, client.post("/v1/schedules/preview", replaced(body, path, value)))
+        for schedule in (JOB["schedule"], EVERY, AT)
+        for body in [{"schedule": schedule, "after": "2027-01-01T00:00:00Z", "count": 3}]
+        for path in paths(body)
+        for value in HOSTILE
+    ]
+
+    assert [(path, value, answer.text) for path, value, answer in answers if not is_fine(answer)] == []
+
+
+def test_hostile_queries(client: Client):
+    names = ("state", "tag", "name", "q", "target", "limit", "cursor", "job", "from", "to")
+    texts = ["", " ", "%", "%00", "%ff", "\\", "'", "a:b", ":", "a:", "tgt_", "job_" + "0" * 26, "x" * 5_000]
+    values = [*texts, "-1", "0", "1", "9" * 30, "NaN"]
+    answers = [
+        (path, name, value, client.get(path, raw_query=f"{name}={value}"))
+        for path in ("/v1/jobs", "/v1/runs", "/v1/targets")
+        for name in names
+        for value in values
+    ]
+
+    assert [(*call, answer.text) for *call, answer in answers if not is_fine(answer)] == []
