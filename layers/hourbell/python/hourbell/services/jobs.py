@@ -9,6 +9,8 @@ the horizon ahead of time, and completes a one-off as soon as its run is planned
 An edit that changes the schedule or the window raises ``schedule_version``: runs planned for the old one are cancelled
 at their lease, and the due row moves to the first occurrence after ``now`` (a changed schedule has no missed past). Any
 other edit leaves the due row alone, so that an occurrence that is due and not yet claimed is not lost.
+
+Schedules and claims are imported where they are used: a cold start for another resource does not pay for them.
 """
 
 from __future__ import annotations
@@ -18,26 +20,27 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from hourbell.domain.errors import FieldError, FieldErrors, HourbellError
 from hourbell.domain.ids import new_job_id, shard_of
 from hourbell.domain.instants import floor_ms
 from hourbell.domain.occurrence import window_offset_ms
-from hourbell.domain.preview import PreviewedOccurrence, preview
 from hourbell.domain.retry import RetryPolicy, retry_policy_to_mapping
 from hourbell.domain.run_state import JobState
-from hourbell.domain.schedule import Schedule, next_after, schedule_from_json, to_mapping
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
-from hourbell.services.claim_due import claim_jobs
 from hourbell.services.errors import NotFoundError, StateError, check_version
 from hourbell.services.runs import dispatch_quietly
 from hourbell.services.targets import TargetDefinition, resolve_target
 from hourbell.store import jobs
 from hourbell.store.connection import Connection, Database
 from hourbell.store.jobs import JobFilter, JobValues, StoredJob
+
+if TYPE_CHECKING:
+    from hourbell.domain.preview import PreviewedOccurrence
+    from hourbell.domain.schedule import Schedule
 
 NEXT_RUNS = 5
 
@@ -253,6 +256,7 @@ def list_upcoming(
     Raises:
         NotFoundError: the tenant has no such job.
     """
+    from hourbell.domain.preview import preview
 
     def read(connection: Connection) -> tuple[StoredJob, int | None]:
         stored = jobs.fetch_job(connection, tenant_id, job_id)
@@ -271,6 +275,8 @@ def list_upcoming(
 
 
 def _first_occurrence(schedule: Schedule, job_id: UUID, now: datetime) -> datetime | None:
+    from hourbell.domain.schedule import next_after
+
     found = next_after(schedule, job_id, now)
     return None if found is None else found.scheduled_for
 
@@ -297,6 +303,8 @@ def _values(definition: JobDefinition, target_id: UUID, state: JobState) -> JobV
 
 def schedule_text(schedule: Schedule) -> str:
     """The one spelling in which a schedule is stored: equal schedules, equal texts."""
+    from hourbell.domain.schedule import to_mapping
+
     return _json(to_mapping(schedule))
 
 
@@ -367,6 +375,8 @@ def _edited_state(stored: StoredJob, *, paused: bool, moved: bool) -> JobState:
 
 
 def _resume(connection: Connection, tenant_id: UUID, stored: StoredJob, missed: Missed, now: datetime) -> None:
+    from hourbell.domain.schedule import schedule_from_json
+
     job_id, parked = stored.job_id, stored.due_scheduled_for
     if missed is Missed.CATCH_UP and parked is not None and parked <= now:
         scheduled_for: datetime | None = parked
@@ -386,6 +396,8 @@ def _planned(
     scheduler: Scheduler, connection: Connection, tenant_id: UUID, job_id: UUID, now: datetime
 ) -> tuple[Job, list[LaneMessage]]:
     """Plan what lies within the horizon, in the transaction that put it there."""
+    from hourbell.services.claim_due import claim_jobs
+
     messages = claim_jobs(connection, [job_id], now=now, horizon=scheduler.horizon)
     return _read(connection, tenant_id, job_id, now), messages
 
@@ -430,6 +442,8 @@ def _shown_state(stored: StoredJob) -> JobState:
 
 
 def _next_runs(stored: StoredJob, ahead: Mapping[UUID, int], now: datetime) -> tuple[datetime, ...]:
+    from hourbell.domain.schedule import next_after
+
     if _shown_state(stored) is not JobState.ACTIVE:
         return ()
     overdue = stored.due_scheduled_for
@@ -447,6 +461,8 @@ def _next_runs(stored: StoredJob, ahead: Mapping[UUID, int], now: datetime) -> t
 
 def _accepted_schedule(stored: StoredJob) -> Schedule | None:
     """The schedule; None where it is no longer accepted (a zone removed): such a job is still shown, with its error."""
+    from hourbell.domain.schedule import schedule_from_json
+
     try:
         return schedule_from_json(stored.schedule)
     except (HourbellError, ValueError, LookupError):

@@ -11,11 +11,9 @@ from uuid import UUID
 from hourbell.domain.ids import run_id as run_id_of
 from hourbell.domain.ids import run_scheduled_for
 from hourbell.domain.instants import floor_ms
-from hourbell.domain.planning import lane_for
-from hourbell.domain.recovery import WAKE_GRACE
+from hourbell.domain.run_state import Lane
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
-from hourbell.services.dispatch_runs import dispatch_runs
 from hourbell.services.errors import NotFoundError
 from hourbell.store import jobs, runs_read
 from hourbell.store.connection import Connection, Database
@@ -112,7 +110,7 @@ def trigger_job(
             job_id=job_id,
             scheduled_for=run.scheduled_for,
             tenant_id=tenant_id,
-            lane=lane_for(job.timeout_ms),
+            lane=Lane(run.lane),
             ready_at=run.fire_at,
         )
         return _read_run(connection, tenant_id, run.run_id), message
@@ -124,6 +122,8 @@ def trigger_job(
 
 def dispatch_quietly(database: Database, lanes: Lanes, messages: Sequence[LaneMessage], *, now: datetime) -> None:
     """Send what a committed transaction planned. A failure is no longer the caller's: the reaper sends it again."""
+    from hourbell.services.dispatch_runs import dispatch_runs
+
     try:
         dispatch_runs(database, lanes, messages, now=now)
     except Exception:
@@ -133,6 +133,9 @@ def dispatch_quietly(database: Database, lanes: Lanes, messages: Sequence[LaneMe
 def _insert_run(
     connection: Connection, tenant_id: UUID, job: StoredJob, payload: str | None, now: datetime
 ) -> TriggeredRun:
+    from hourbell.domain.planning import lane_for
+    from hourbell.domain.recovery import WAKE_GRACE
+
     start = floor_ms(now)
     for step in range(_FREE_MS):
         scheduled_for = start + step * _ONE_MS
