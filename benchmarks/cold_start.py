@@ -71,6 +71,7 @@ COLD_STARTS = {
     "worker": ColdStart(floor=("psycopg", *_HTTP, *_AWS), wiring=(*_HTTP, *_AWS)),
     "migrator": ColdStart(floor=("psycopg",), on_demand="boto3 (the administrator's password)"),
     "partitioner": ColdStart(floor=("psycopg",)),
+    "replanner": ColdStart(floor=("psycopg",)),
 }
 
 
