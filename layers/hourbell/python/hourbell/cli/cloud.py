@@ -13,7 +13,7 @@ from hourbell.client import Client
 from hourbell.local.project import Project, StateDirectory
 
 if TYPE_CHECKING:
-    from hourbell.local.state import Cloud
+    from hourbell.local.state import Cloud, CloudRecord
 
 
 def up() -> None:
@@ -44,10 +44,7 @@ def status(*, as_json: AsJson = False) -> None:
     elif record.is_up:
         _print_cloud(Cloud.of(record))
     else:
-        gone = ", ".join(record.missing())
-        typer.echo(
-            f"The local cloud is broken ({gone} not running): make up" if record.pids else "The local cloud is down."
-        )
+        typer.echo(_what_is_wrong(record))
     if not record.is_up:
         raise typer.Exit(1)
 
@@ -63,8 +60,8 @@ def demo() -> None:
     state = StateDirectory.of(project)
     record = CloudRecord.read(state)
     found_up = record is not None and record.is_up
+    running = _bring_up(project, state)
     try:
-        running = _bring_up(project, state)
         with Client(running.url, running.api_key) as client, screen(console()) as watch:
             verdict = run_demo(client, watch=watch)
         print_summary(console(), verdict)
@@ -75,6 +72,14 @@ def demo() -> None:
         typer.echo("The local cloud is down again. To keep one: make up")
     if not verdict.ok:
         raise typer.Exit(1)
+
+
+def _what_is_wrong(record: CloudRecord) -> str:
+    if not record.pids:
+        return "The local cloud is down."
+    if missing := record.missing():
+        return f"The local cloud is broken ({' and '.join(missing)} not running): make up"
+    return "The local cloud is being brought up, or its `up` was broken off: make up"
 
 
 def synth() -> None:

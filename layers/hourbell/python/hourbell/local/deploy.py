@@ -16,6 +16,7 @@ from pathlib import Path
 from hourbell.local import aws
 from hourbell.local.emulator import Emulator
 from hourbell.local.errors import LocalCloudError
+from hourbell.local.processes import MARK
 from hourbell.local.progress import Progress, Silence
 from hourbell.local.project import Project, StateDirectory
 
@@ -108,7 +109,8 @@ class Deployment:
             stamp.unlink(missing_ok=True)
             shutil.rmtree(assembly, ignore_errors=True)
         arguments = ["deploy", "--all", *self._app(fresh=fresh), "--outputs-file", outputs, *_DEPLOY]
-        self._tools.cdk(arguments, progress, **emulator.environ())
+        # Marked, so that it does not outlive this cloud should this process be killed.
+        self._tools.cdk(arguments, progress, **emulator.environ(), **{MARK: str(self.state.path)})
         stamp.write_text(inputs)
         return read_outputs(outputs)
 
