@@ -64,6 +64,7 @@ def test_an_interval_skips_excluded_dates_of_its_zone() -> None:
     expected = ["2026-01-01T06:00:00Z", "2026-01-01T12:00:00Z", "2026-01-02T18:00:00Z"]
     assert following(schedule, "2026-01-01T00:00Z", 3) == expected
     assert count_between(schedule, None, utc("2026-01-01T00:00Z"), utc("2026-01-02T18:00Z"), cap=99) == 3
+    assert count_between(schedule, None, utc("2026-01-01T00:00Z"), utc("2026-01-01T18:00Z"), cap=99) == 2
     before = last_before(schedule, None, utc("2026-01-02T17:59Z"))
     assert before is not None
     assert zulu(before.scheduled_for) == "2026-01-01T12:00:00Z"
