@@ -252,6 +252,7 @@ BAD_TARGETS: list[tuple[dict[str, Any], str]] = [
     ({"http": {"url": "https://example.com", "headers": {f"X-{n}": "1" for n in range(51)}}}, "http.headers"),
     ({"lambda": {"arn": "x"}}, "lambda"),
     ({"rate_per_second": 0}, "rate_per_second"),
+    ({"rate_per_second": 1e-300}, "rate_per_second"),
     ({"rate_per_second": True}, "rate_per_second"),
     ({"rate_per_second": 2**63}, "rate_per_second"),
     ({"burst": 2147483648}, "burst"),

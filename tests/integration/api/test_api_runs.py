@@ -148,6 +148,24 @@ class TestTrigger:
         assert client.post(f"{path}/trigger").status == 202
         assert client.post(f"{other}/trigger").status == 202
 
+    def test_a_rate_limited_target_keeps_its_pace(self, client: Client, admin, lanes):
+        client.target("slow", rate_per_second=0.002)
+        path = f"/v1/jobs/{client.job(target='slow')['id']}/trigger"
+
+        runs = [client.post(path).json for _ in range(4)]
+
+        starts = [seconds(500 * n) for n in range(4)]
+        assert [run["fire_at"] for run in runs] == [format_instant(start) for start in starts]
+        # A lane cannot delay for a thousand seconds: the reaper sends those, a little before their time.
+        assert [message.ready_at for message in lanes.sent] == starts[:2]
+        early, grace = timedelta(seconds=90), timedelta(seconds=30)
+        assert [row[0] for row in admin.execute("select wake_at from run order by fire_at").fetchall()] == [
+            starts[0] + grace,
+            starts[1] + grace,
+            starts[2] - early,
+            starts[3] - early,
+        ]
+
     def test_a_triggered_run_takes_no_place_in_the_schedule(self, client: Client, admin):
         job = client.job({"every": "1h", "max_runs": 3})
         before = admin.execute("select * from due").fetchall()

@@ -76,6 +76,52 @@ def test_pause_and_resume(bare: Client):
     assert bare.post(f"{path}/resume", {"x": 1}).fields == ["x"]
 
 
+def test_a_new_pace_holds_for_what_waits_already(bare: Client, admin, lanes):
+    path = f"/v1/targets/{bare.target('slow', rate_per_second=1)['id']}"
+    for _ in range(5):
+        bare.job({"at": "2027-05-09T12:00:10.000Z"}, target="slow")
+    assert starts(admin) == [T0 + timedelta(seconds=10 + n) for n in range(5)]
+    lanes.take()
+
+    assert bare.patch(path, {"http": {"headers": {"X-A": "1"}}}).status == 200
+    assert lanes.take() == []
+    assert bare.patch(path, {"rate_per_second": 2}).status == 200
+
+    assert starts(admin) == [T0 + timedelta(seconds=10 + n / 2) for n in range(5)]
+    assert sorted(message.ready_at for message in lanes.sent) == starts(admin)
+
+
+def test_a_resumed_target_lets_go_what_its_pause_held(bare: Client, admin, lanes):
+    path = f"/v1/targets/{bare.target('a')['id']}"
+    bare.job({"at": "2027-05-09T12:00:10.000Z"}, target="a")
+    bare.post(f"{path}/pause")
+    admin.execute("update run set reason = 'target_paused'")
+    lanes.take()
+    bare.now = T0 + timedelta(minutes=5)
+
+    bare.post(f"{path}/resume")
+
+    assert [message.ready_at for message in lanes.sent] == [bare.now]
+    assert starts(admin) == [bare.now]
+
+
+def test_a_raised_concurrency_limit_is_offered_at_once(bare: Client, admin, lanes):
+    path = f"/v1/targets/{bare.target('a', max_concurrency=1)['id']}"
+    for _ in range(4):
+        bare.job({"at": "2027-05-09T12:00:00.001Z"}, target="a")
+    admin.execute("update run set reason = 'no_slot'")
+    lanes.take()
+
+    bare.patch(path, {"max_concurrency": 3})
+
+    assert len(lanes.sent) == 3
+    assert admin.execute("select count(*) from run where reason = 'slot_offered'").fetchone() == (3,)
+
+
+def starts(admin) -> list:
+    return [row[0] for row in admin.execute("select fire_at from run order by fire_at").fetchall()]
+
+
 def test_a_target_stays_as_long_as_anything_may_be_delivered_to_it(client: Client, admin):
     target = client.get("/v1/targets").json["items"][0]
     path = f"/v1/targets/{target['id']}"
@@ -97,6 +143,7 @@ def test_a_completed_job_still_shows_the_target_it_had(client: Client, admin):
     assert client.delete(f"/v1/targets/{client.get('/v1/targets').json['items'][0]['id']}").status == 204
 
     assert client.get(f"/v1/jobs/{job['id']}").json["target"] == "sink"
+    assert client.patch(f"/v1/jobs/{job['id']}", {"tags": {"a": "b"}}).status == 200
 
 
 def test_a_target_deleted_while_a_job_is_created_is_not_used(client: Client, conninfo):

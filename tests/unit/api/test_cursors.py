@@ -22,8 +22,9 @@ def test_a_cursor_gives_its_position_back():
     assert Cursors(lambda: b"secret").read(JOBS, text, now=NOW) == [1234567890123, "ab"]
 
 
-def test_every_changed_letter_is_noticed():
-    text = CURSORS.issue(JOBS, ["ab"], now=NOW)
+@pytest.mark.parametrize("position", ["a", "ab", "abc"])
+def test_every_changed_letter_is_noticed(position):
+    text = CURSORS.issue(JOBS, [position], now=NOW)
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
     for index, letter in enumerate(text):

@@ -131,7 +131,7 @@ class TargetIn(Model):
 
     name: Annotated[Name, AfterValidator(_no_id)]
     http: HttpIn
-    rate_per_second: float | None = Field(None, gt=0, le=100_000, allow_inf_nan=False)
+    rate_per_second: float | None = Field(None, ge=0.001, le=100_000, allow_inf_nan=False)
     burst: int | None = Field(None, ge=1, le=1_000_000)
     max_concurrency: int | None = Field(None, ge=1, le=100_000)
 

@@ -54,7 +54,13 @@ def edit_target(call: Call) -> Reply:
 
     return _reply(
         targets.edit_target(
-            _database(call), call.tenant_id, _target_id(call), revise, expected=call.expected(), now=call.now
+            _database(call),
+            call.api.scheduler.lanes,
+            call.tenant_id,
+            _target_id(call),
+            revise,
+            expected=call.expected(),
+            now=call.now,
         )
     )
 
@@ -81,7 +87,13 @@ def _set_state(call: Call, state: TargetState) -> Reply:
     models.validated(models.EmptyIn, call.json_object(optional=True)[1])
     return _reply(
         targets.set_target_state(
-            _database(call), call.tenant_id, _target_id(call), state, expected=call.expected(), now=call.now
+            _database(call),
+            call.api.scheduler.lanes,
+            call.tenant_id,
+            _target_id(call),
+            state,
+            expected=call.expected(),
+            now=call.now,
         )
     )
 

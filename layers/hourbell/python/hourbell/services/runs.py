@@ -93,7 +93,7 @@ def list_job_runs(
 def trigger_job(
     database: Database, lanes: Lanes, tenant_id: UUID, job_id: UUID, *, payload: str | None, now: datetime
 ) -> Run:
-    """Run a job now, also a paused one; its schedule takes no notice.
+    """Run a job now, also a paused one; its schedule takes no notice. A target's pace is kept.
 
     ``payload``: JSON text in place of the job's own. Several triggers in one millisecond get one each of the next.
 
@@ -101,7 +101,7 @@ def trigger_job(
         NotFoundError: the tenant has no such job.
     """
 
-    def trigger(connection: Connection) -> tuple[Run, LaneMessage]:
+    def trigger(connection: Connection) -> tuple[Run, list[LaneMessage]]:
         job = jobs.fetch_job(connection, tenant_id, job_id)
         if job is None:
             raise NotFoundError("job")
@@ -113,10 +113,11 @@ def trigger_job(
             lane=Lane(run.lane),
             ready_at=run.fire_at,
         )
-        return _read_run(connection, tenant_id, run.run_id), message
+        is_near = run.wake_at > run.fire_at
+        return _read_run(connection, tenant_id, run.run_id), [message] if is_near else []
 
-    run, message = database.run(trigger)
-    dispatch_quietly(database, lanes, [message], now=now)
+    run, messages = database.run(trigger)
+    dispatch_quietly(database, lanes, messages, now=now)
     return run
 
 
@@ -134,9 +135,12 @@ def _insert_run(
     connection: Connection, tenant_id: UUID, job: StoredJob, payload: str | None, now: datetime
 ) -> TriggeredRun:
     from hourbell.domain.planning import lane_for
-    from hourbell.domain.recovery import WAKE_GRACE
+    from hourbell.domain.recovery import RETRY_IN_LANE, WAKE_EARLY, WAKE_GRACE
 
     start = floor_ms(now)
+    fire_at = _paced(connection, job.target_id, start)
+    # What a lane cannot delay for so long is sent by the reaper, in time.
+    wake_at = fire_at + WAKE_GRACE if fire_at - start <= RETRY_IN_LANE else fire_at - WAKE_EARLY
     for step in range(_FREE_MS):
         scheduled_for = start + step * _ONE_MS
         run = TriggeredRun(
@@ -147,14 +151,27 @@ def _insert_run(
             target_id=job.target_id,
             lane=lane_for(job.timeout_ms),
             schedule_version=job.schedule_version,
-            fire_at=start,
-            wake_at=start + WAKE_GRACE,
+            fire_at=fire_at,
+            wake_at=wake_at,
             payload=payload,
             now=now,
         )
         if runs_read.insert_triggered_run(connection, run):
             return run
     raise AssertionError(f"no free millisecond after {start}")
+
+
+def _paced(connection: Connection, target_id: UUID, wanted: datetime) -> datetime:
+    """The moment that the target's pace gives a run wanted at ``wanted``; it is given away with this."""
+    from hourbell.domain.pacing import Pace, reserve
+    from hourbell.store import pacing
+
+    for target in pacing.lock_paced_targets(connection, [target_id]):
+        pace = Pace(rate_per_second=target.rate_per_second, burst=target.burst)
+        release, tat = reserve(pace, target.tat, wanted)
+        pacing.write_arrival_times(connection, {target_id: tat})
+        return floor_ms(release)
+    return wanted
 
 
 def _read_run(connection: Connection, tenant_id: UUID, run_id: UUID) -> Run:

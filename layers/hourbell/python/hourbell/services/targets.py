@@ -1,4 +1,8 @@
-"""Targets: named destinations, and the unnamed ones that jobs spell out."""
+"""Targets: named destinations, and the unnamed ones that jobs spell out.
+
+New limits hold at once, also for what waits already: runs are given moments of the new pace, those that waited for a
+slot are offered the new ones, and a target that is resumed lets go what its pause held.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,11 @@ from uuid import UUID
 
 from hourbell.domain.errors import FieldError, FieldErrors
 from hourbell.domain.ids import new_id
+from hourbell.domain.run_state import Lane
+from hourbell.lanes.messages import LaneMessage
+from hourbell.lanes.sqs import Lanes
 from hourbell.services.errors import NotFoundError, StateError, check_version
+from hourbell.services.runs import dispatch_quietly
 from hourbell.store import targets
 from hourbell.store.connection import Connection, Database
 from hourbell.store.targets import StoredTarget, TargetValues
@@ -100,6 +108,7 @@ def list_targets(
 
 def edit_target(
     database: Database,
+    lanes: Lanes,
     tenant_id: UUID,
     target_id: UUID,
     revise: ReviseTarget,
@@ -113,17 +122,21 @@ def edit_target(
         NotFoundError, VersionError, ConflictError, FieldErrors.
     """
 
-    def edit(connection: Connection) -> StoredTarget:
+    def edit(connection: Connection) -> tuple[StoredTarget, list[LaneMessage]]:
         stored = _found(targets.lock_target(connection, tenant_id, target_id))
         check_version(stored.version, expected)
         targets.update_target(connection, tenant_id, target_id, revise(stored).values(), now=now)
-        return _found(targets.fetch_target(connection, tenant_id, target_id))
+        edited = _found(targets.fetch_target(connection, tenant_id, target_id))
+        return edited, _apply_limits(connection, stored, edited, now)
 
-    return database.run(edit)
+    edited, messages = database.run(edit)
+    dispatch_quietly(database, lanes, messages, now=now)
+    return edited
 
 
 def set_target_state(
     database: Database,
+    lanes: Lanes,
     tenant_id: UUID,
     target_id: UUID,
     state: TargetState,
@@ -136,16 +149,20 @@ def set_target_state(
     Raises:
         NotFoundError, VersionError.
     """
+    from hourbell.services.pace_jobs import release_target
 
-    def change(connection: Connection) -> StoredTarget:
+    def change(connection: Connection) -> tuple[StoredTarget, list[LaneMessage]]:
         stored = _found(targets.lock_target(connection, tenant_id, target_id))
         check_version(stored.version, expected)
         if stored.state == state:
-            return stored
+            return stored, []
         targets.set_target_state(connection, tenant_id, target_id, state=state, now=now)
-        return _found(targets.fetch_target(connection, tenant_id, target_id))
+        changed = _found(targets.fetch_target(connection, tenant_id, target_id))
+        return changed, release_target(connection, target_id, now=now) if state is TargetState.ACTIVE else []
 
-    return database.run(change)
+    changed, messages = database.run(change)
+    dispatch_quietly(database, lanes, messages, now=now)
+    return changed
 
 
 def delete_target(
@@ -183,6 +200,31 @@ def resolve_target(
     if target_id is None:
         raise FieldErrors([FieldError("target", "no target has this name")])
     return target_id
+
+
+def _apply_limits(
+    connection: Connection, before: StoredTarget, after: StoredTarget, now: datetime
+) -> list[LaneMessage]:
+    """Hold what waits already to limits that were edited; the messages go out after the commit."""
+    from hourbell.domain.recovery import WAKE_GRACE
+    from hourbell.services.pace_jobs import repace_target
+    from hourbell.store.recovery import offer_slots
+
+    messages = []
+    if (before.rate_per_second, before.burst) != (after.rate_per_second, after.burst):
+        messages += repace_target(connection, after.target_id, now=now)
+    if before.max_concurrency != after.max_concurrency:
+        for run in offer_slots(connection, [after.target_id], grace=WAKE_GRACE, now=now):
+            messages.append(
+                LaneMessage(
+                    job_id=run.job_id,
+                    scheduled_for=run.scheduled_for,
+                    tenant_id=run.tenant_id,
+                    lane=Lane(run.lane),
+                    ready_at=run.next_attempt_at,
+                )
+            )
+    return messages
 
 
 def _found(stored: StoredTarget | None) -> StoredTarget:

@@ -8,6 +8,6 @@ select
     attempt.status_code,
     attempt.error,
     attempt.duration_ms
-from unnest(%(run_ids)s::uuid [], %(scheduled_for)s::timestamptz []) as wanted (run_id, scheduled_for)
+from unnest(%(run_ids)s::uuid[], %(scheduled_for)s::timestamptz[]) as wanted (run_id, scheduled_for)
 inner join attempt on wanted.run_id = attempt.run_id and wanted.scheduled_for = attempt.scheduled_for
 order by attempt.run_id, attempt.number
