@@ -1,13 +1,15 @@
 """What a cold start imports, beside the bare third-party modules that the function cannot do without.
 
-    python -m benchmarks.cold_start [--json] [--rounds 9]
+    python -m benchmarks.cold_start [--json] [--rounds 11]
 
-Each figure is the median of fresh interpreters that see the layers as they are deployed (cached bytecode, nothing else
-on the path) and the function's folder: ``import_ms`` imports the handler and what the first invocation's wiring
-imports, ``floor_ms`` only the modules named under ``floor``. The two take turns.
+Each round is a fresh interpreter that sees the layers as they are deployed (cached bytecode, nothing else on the path)
+and the function's folder. It imports the modules named under ``floor`` first, and then the handler and what the first
+invocation's wiring imports: ``floor_ms`` is the time until the former are there, ``import_ms`` until all are. One
+interpreter gives both, so that a busy machine slows both alike. A floor that names a module which the handler would not
+import by itself is an error. Figures are medians.
 
 Milliseconds are of CPU time: importing cached bytecode does nothing but compute, and what else a machine is busy with
-stays out of the figure. ``wall_ms`` is the clock's time for the same imports.
+stays out of the figure. ``wall_ms`` is the clock's time for ``import_ms``.
 """
 
 from __future__ import annotations
@@ -29,13 +31,18 @@ FUNCTIONS = Path(__file__).resolve().parents[1] / "functions"
 
 _IMPORT = """
 import sys
-path, modules = sys.argv[1].split("\\n"), sys.argv[2].split()
+path, floor, rest = (argument.split("\\n") for argument in sys.argv[1:])
 sys.path[:0] = path
 import time
-wall, cpu = time.perf_counter(), time.process_time()
-for module in modules:
+wall, start = time.perf_counter(), time.process_time()
+for module in filter(None, floor):
     __import__(module)
-print((time.perf_counter() - wall) * 1000, (time.process_time() - cpu) * 1000)
+middle = time.process_time()
+for module in rest:
+    __import__(module)
+end = time.process_time()
+print((middle - start) * 1000, (end - start) * 1000, (time.perf_counter() - wall) * 1000)
+print(*sys.modules)
 """
 
 
@@ -56,17 +63,16 @@ class ColdStart:
 
 _AWS = ("boto3", "botocore.config", "botocore.exceptions")
 _HTTP = ("httpx", "httpcore", "anyio")
-_SENDS = "boto3 (a run to send), croniter (a cron expression not seen before)"
+_SENDS = "boto3 (a run to send)"
 
-# ``tests/integration/functions`` holds these against the first invocation of each function.
 COLD_STARTS = {
     "api": ColdStart(
-        floor=("psycopg", "aws_lambda_powertools.event_handler.api_gateway", "pydantic"),
-        on_demand=_SENDS + ", models of the requests that are made",
+        floor=("psycopg", "aws_lambda_powertools.event_handler.api_gateway"),
+        on_demand="pydantic (a request with a body), croniter (a new cron job), " + _SENDS,
     ),
     "authorizer": ColdStart(floor=("psycopg",)),
     "scanner": ColdStart(floor=("psycopg",), on_demand=_SENDS),
-    "reaper": ColdStart(floor=("psycopg",), on_demand="boto3 (a run to send)"),
+    "reaper": ColdStart(floor=("psycopg",), on_demand=_SENDS),
     # The signing key is read, and the HTTP client made, while the first message is still held.
     "worker": ColdStart(floor=("psycopg", *_HTTP, *_AWS), wiring=(*_HTTP, *_AWS)),
     "migrator": ColdStart(floor=("psycopg",), on_demand="boto3 (the administrator's password)"),
@@ -75,33 +81,44 @@ COLD_STARTS = {
 }
 
 
-def layers() -> list[Path]:
+def built_layers() -> list[Path]:
     """The folders of both layers, built for this interpreter if they are not."""
     with contextlib.redirect_stdout(sys.stderr):
         build_layers(TARGETS["local"]())
     return [layer_path("local", layer) / "python" for layer in ("hourbell", "dependencies")]
 
 
-def import_once(path: Sequence[Path], modules: Sequence[str]) -> tuple[float, float]:
-    """Wall and CPU milliseconds of importing ``modules`` in a fresh interpreter that sees only ``path``."""
-    command = [sys.executable, "-I", "-S", "-B", "-c", _IMPORT, "\n".join(map(str, path)), " ".join(modules)]
-    wall, cpu = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return float(wall), float(cpu)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One fresh interpreter, in milliseconds: CPU until the floor was there and until all was, and the clock's."""
+
+    floor: float
+    everything: float
+    wall: float
+    modules: frozenset[str]
 
 
-def measure(name: str, cold_start: ColdStart, path: Sequence[Path], rounds: int) -> dict[str, Any]:
+def import_once(path: Sequence[Path], floor: Sequence[str], rest: Sequence[str]) -> Round:
+    """Import ``floor``, then ``rest``, in a fresh interpreter that sees only ``path``."""
+    arguments = ["\n".join(map(str, path)), "\n".join(floor), "\n".join(rest)]
+    command = [sys.executable, "-I", "-S", "-B", "-c", _IMPORT, *arguments]
+    times, modules = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    bare, everything, wall = map(float, times.split())
+    return Round(floor=bare, everything=everything, wall=wall, modules=frozenset(modules.split()))
+
+
+def measure(name: str, cold_start: ColdStart, layers: Sequence[Path], rounds: int) -> dict[str, Any]:
     """One function's figures."""
-    whole = ([FUNCTIONS / name, *path], ("handler", *cold_start.wiring))
-    floor = (path, cold_start.floor)
-    import_once(*whole), import_once(*floor)  # the files are in the page cache from here on
-    pairs = [(import_once(*whole), import_once(*floor)) for _ in range(rounds)]
-    import_ms = statistics.median(ours[1] for ours, _ in pairs)
-    floor_ms = statistics.median(bare[1] for _, bare in pairs)
+    path, rest = [FUNCTIONS / name, *layers], ("handler", *cold_start.wiring)
+    unneeded = set(cold_start.floor) - import_once(path, (), rest).modules
+    if unneeded:
+        raise SystemExit(f"{name} does not import {unneeded}: they are no part of its floor")
+    done = [import_once(path, cold_start.floor, rest) for _ in range(rounds)]
     return {
-        "import_ms": round(import_ms, 1),
-        "floor_ms": round(floor_ms, 1),
-        "ratio": round(import_ms / floor_ms, 3),
-        "wall_ms": round(statistics.median(ours[0] for ours, _ in pairs), 1),
+        "import_ms": round(statistics.median(one.everything for one in done), 1),
+        "floor_ms": round(statistics.median(one.floor for one in done), 1),
+        "ratio": round(statistics.median(one.everything / one.floor for one in done), 3),
+        "wall_ms": round(statistics.median(one.wall for one in done), 1),
         "floor": list(cold_start.floor),
         "on_demand": cold_start.on_demand,
     }
@@ -110,11 +127,11 @@ def measure(name: str, cold_start: ColdStart, path: Sequence[Path], rounds: int)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON line and nothing else")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=11)
     arguments = parser.parse_args()
-    path, handlers = layers(), {}
+    layers, handlers = built_layers(), {}
     for name, cold_start in COLD_STARTS.items():
-        handlers[name] = measure(name, cold_start, path, arguments.rounds)
+        handlers[name] = measure(name, cold_start, layers, arguments.rounds)
         if not arguments.json:
             print(name, handlers[name], file=sys.stderr, flush=True)
     result = {
