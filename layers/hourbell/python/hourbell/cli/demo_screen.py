@@ -16,7 +16,9 @@ from hourbell.cli.output import describe_schedule
 from hourbell.local.demo import Bell, Verdict, Watch
 from hourbell.local.receiver import Call
 
-_RECENT = 6
+_RECENT = 8
+# Title, two rows of column headings, the gap between the tables and the line of the cursor.
+_HEADINGS = 5
 _LINE_SECONDS = 5.0
 _SLOW_MS = 250
 _NAMED_FAILURES = 10
@@ -31,7 +33,7 @@ def screen(console: Console) -> Iterator[Watch]:
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def watch(bells: Sequence[Bell], calls: Sequence[Call], until: datetime) -> None:
-            live.update(_picture(bells, calls, until), refresh=True)
+            live.update(_picture(bells, calls, until, console.height), refresh=True)
 
         yield watch
 
@@ -67,10 +69,13 @@ def print_summary(console: Console, verdict: Verdict) -> None:
         console.print("Every run rang, once, within a second.", style="bold green")
 
 
-def _picture(bells: Sequence[Bell], calls: Sequence[Call], until: datetime) -> Group:
+def _picture(bells: Sequence[Bell], calls: Sequence[Call], until: datetime, height: int) -> Group:
+    """Jobs, and below them as many of the latest runs as the terminal has room for."""
     left = max(0.0, (until - datetime.now(UTC)).total_seconds())
     title = Text.assemble(("Hourbell", "bold"), f"  {len(calls)} runs so far, {left:.0f} s to go")
-    return Group(title, _jobs_table(bells, calls), _runs_table(bells, calls))
+    room = min(_RECENT, height - len(bells) - _HEADINGS)
+    jobs = _jobs_table(bells, calls)
+    return Group(title, jobs, "", _runs_table(bells, calls[-room:])) if room > 0 else Group(title, jobs)
 
 
 def _jobs_table(bells: Sequence[Bell], calls: Sequence[Call]) -> Table:
@@ -98,7 +103,7 @@ def _runs_table(bells: Sequence[Bell], calls: Sequence[Call]) -> Table:
     for heading in ("RUN", "JOB", "SCHEDULED FOR"):
         table.add_column(heading)
     table.add_column("LATE", justify="right")
-    for call in reversed(calls[-_RECENT:]):
+    for call in reversed(calls):
         occurrence = call.scheduled_for
         shown = occurrence.strftime("%H:%M:%S.%f")[:-3] if occurrence else ""
         table.add_row(call.run_id, names.get(call.job_id, ""), shown, _lateness(call))
