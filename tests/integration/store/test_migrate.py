@@ -95,7 +95,7 @@ GRANTS = {
         "due": "delete insert select update",
         "run": "insert select update",
         "missed": "insert select",
-        "attempt": "select",
+        "attempt": "select update",
     },
     "hourbell_scanner": {
         "target": "select",

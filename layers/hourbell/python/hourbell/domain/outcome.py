@@ -28,10 +28,12 @@ class AttemptOutcome(StrEnum):
 class AttemptResult:
     """What a target answered.
 
-    ``retryable``: whether another attempt may help. ``retry_after``: what the target asked for.
+    ``retryable``: whether another attempt may help. ``retry_after``: what the target asked for. ``accepted``: it works
+    on and will report by itself; no outcome yet.
     """
 
     outcome: AttemptOutcome
+    accepted: bool = False
     retryable: bool = False
     status_code: int | None = None
     error: str | None = None

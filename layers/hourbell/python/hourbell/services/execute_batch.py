@@ -186,7 +186,11 @@ class _Batch:
 
     async def _attempt(self, run: LeasedRun) -> None:
         result = await self._executor.execute(run)
-        self._outcomes.put_nowait(_Outcome(run, result))
+        if result.accepted:
+            # The target goes on by itself and reports through the API: from here on the lease is its own to keep.
+            await self._extend([(run.job_id, run.scheduled_for, run.token)])
+        else:
+            self._outcomes.put_nowait(_Outcome(run, result))
 
     # --- heartbeat ---
 
@@ -349,7 +353,7 @@ def _completion(outcome: _Outcome, now: datetime) -> Completion:
     decision = decide(
         result,
         retry=parse_retry_policy(run.retry),
-        attempt=run.attempt,
+        attempt=run.attempt - run.attempts_before,
         fire_at=run.fire_at,
         now=now,
         random=_random(),

@@ -118,7 +118,7 @@ def _decide(
         state=RunState(run.state),
         next_attempt_at=run.next_attempt_at,
         fire_at=run.fire_at,
-        attempt=run.attempt,
+        attempt=run.attempt - run.attempts_before,
         wakes=run.wakes,
         retry=parse_retry_policy(run.retry),
         job_deleted=run.job_deleted,

@@ -68,6 +68,7 @@ class LeasedRun:
     overlap: str
     payload: str
     attempt: int
+    attempts_before: int
     token: UUID
     progress: Any
     fire_at: datetime
@@ -111,7 +112,7 @@ class Completion:
     wake_at: datetime | None
     outcome: str
     status_code: int | None
-    duration_ms: int
+    duration_ms: int | None
 
 
 async def lease_runs(
@@ -171,6 +172,7 @@ def _leased(row: Any) -> LeasedRun:
         overlap=row.job_overlap,
         payload=row.payload,
         attempt=row.attempt,
+        attempts_before=row.attempts_before,
         token=row.lease_token,
         progress=row.progress,
         fire_at=row.fire_at,
@@ -203,24 +205,26 @@ async def complete_runs(
     connection: AsyncConnection, completions: Sequence[Completion], *, now: datetime | None = None
 ) -> set[UUID]:
     """Record outcomes; answer the tokens that counted. A token that is missing came too late."""
-    cursor = await connection.execute(
-        query("complete_runs"),
-        {
-            "job_ids": [c.job_id for c in completions],
-            "scheduled_for": [c.scheduled_for for c in completions],
-            "tokens": [c.token for c in completions],
-            "states": [c.state for c in completions],
-            "reasons": [c.reason for c in completions],
-            "errors": [c.error for c in completions],
-            "next_attempt_at": [c.next_attempt_at for c in completions],
-            "wake_at": [c.wake_at for c in completions],
-            "outcomes": [c.outcome for c in completions],
-            "status_codes": [c.status_code for c in completions],
-            "durations_ms": [c.duration_ms for c in completions],
-            "now": now,
-        },
-    )
+    cursor = await connection.execute(query("complete_runs"), completion_columns(completions, now=now))
     return {row[0] for row in await cursor.fetchall()}  # type: ignore[misc]
+
+
+def completion_columns(completions: Sequence[Completion], *, now: datetime | None) -> dict[str, Any]:
+    """Column by column, as ``complete_runs.sql`` takes it."""
+    return {
+        "job_ids": [c.job_id for c in completions],
+        "scheduled_for": [c.scheduled_for for c in completions],
+        "tokens": [c.token for c in completions],
+        "states": [c.state for c in completions],
+        "reasons": [c.reason for c in completions],
+        "errors": [c.error for c in completions],
+        "next_attempt_at": [c.next_attempt_at for c in completions],
+        "wake_at": [c.wake_at for c in completions],
+        "outcomes": [c.outcome for c in completions],
+        "status_codes": [c.status_code for c in completions],
+        "durations_ms": [c.duration_ms for c in completions],
+        "now": now,
+    }
 
 
 class FreedRun(NamedTuple):

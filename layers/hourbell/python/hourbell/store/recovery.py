@@ -32,6 +32,7 @@ class WakefulRun:
     fire_at: datetime
     wake_at: datetime
     attempt: int
+    attempts_before: int
     wakes: int
     retry: dict[str, Any]
     job_deleted: bool

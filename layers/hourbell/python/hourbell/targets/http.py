@@ -101,7 +101,10 @@ async def _exchange(client: httpx.AsyncClient, call: HttpCall, now: datetime) ->
 
 
 def judge_answer(status: int, headers: Mapping[str, str], text: str, *, started: float, now: datetime) -> AttemptResult:
-    """What an answer means: 2xx succeeded; 408, 425, 429 and 5xx may be tried again; all others are final."""
+    """What an answer means: 202 with ``Hourbell-Async`` works on; other 2xx succeeded; 408, 425, 429 and 5xx may be
+    tried again; all others are final."""
+    if status == 202 and headers.get("hourbell-async", "").strip().lower() == "true":
+        return AttemptResult(outcome=AttemptOutcome.SUCCEEDED, accepted=True, status_code=status)
     if 200 <= status < 300:
         return _result(AttemptOutcome.SUCCEEDED, started, status=status, retryable=False)
     retryable = status in RETRYABLE_STATUSES or status >= 500

@@ -45,7 +45,11 @@ closed as (
         outcome = mine.outcome,
         status_code = mine.status_code,
         error = mine.error,
-        duration_ms = mine.duration_ms
+        -- reported by the target itself: from the attempt's own start
+        duration_ms = coalesce(
+            mine.duration_ms,
+            (extract(epoch from coalesce(%(now)s::timestamptz, clock_timestamp()) - attempt.started_at) * 1000)::integer
+        )
     from mine
     where
         attempt.run_id = mine.run_id and attempt.number = mine.attempt

@@ -15,11 +15,13 @@ locked as materialized (
         run.scheduled_for,
         run.run_id,
         run.state,
-        run.origin,
         run.lane,
         run.next_attempt_at,
         run.fire_at,
         run.schedule_version,
+        run.attempts_before,
+        -- whether the job's schedule and pause have a say in it
+        run.origin = 'schedule' and not run.redriven as scheduled,
         wanted.checked
     from wanted
     inner join run on wanted.job_id = run.job_id and wanted.scheduled_for = run.scheduled_for
@@ -46,11 +48,11 @@ alone as (
             when locked.state not in ('queued', 'retrying') then 'taken'
             when job.state = 'deleted' then 'deleted'
             when locked.next_attempt_at > clock.now then 'early'
-            when locked.origin = 'schedule' and job.state = 'paused' then 'paused'
+            when locked.scheduled and job.state = 'paused' then 'paused'
             when target.state = 'paused' then 'held'
             when target.state = 'deleted' then 'no_target'
             when
-                locked.origin = 'schedule' and not locked.checked
+                locked.scheduled and not locked.checked
                 and locked.schedule_version <> job.schedule_version then 'recheck'
             when job.overlap = 'skip' and others.unfinished then 'overlap'
             when job.overlap = 'buffer_one' and others.unfinished and others.buffered then 'overlap'
@@ -216,6 +218,7 @@ select
     judged.target_config,
     coalesce(leased.payload, judged.job_payload) as payload,
     leased.attempt,
+    judged.attempts_before,
     leased.lease_token,
     leased.progress,
     leased.fire_at,

@@ -12,6 +12,7 @@ with wakeful as materialized (
         run.lane,
         run.next_attempt_at,
         run.attempt,
+        run.attempts_before,
         run.wakes,
         run.fire_at,
         run.wake_at
