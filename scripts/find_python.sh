@@ -16,7 +16,7 @@ if [ -n "${HOURBELL_PYTHON:-}" ]; then
     echo "HOURBELL_PYTHON=$HOURBELL_PYTHON does not run, or is older than 3.11." >&2
     exit 1
 fi
-for candidate in python3.13 "$HOME"/.pyenv/versions/3.13*/bin/python3.13 "$(found_by_uv)"; do
+for candidate in python3.13 "${HOME:-}"/.pyenv/versions/3.13*/bin/python3.13 "$(found_by_uv)"; do
     [ -n "$candidate" ] && runs "$candidate" 3.13 && exit 0
 done
 for candidate in python3 python3.14 python3.12 python3.11 python; do
