@@ -194,6 +194,47 @@ class TriggerIn(Model):
     payload: Any = None
 
 
+class HeartbeatIn(Model):
+    """The executing side of a run reports that it works on."""
+
+    lease_token: str = Field(max_length=64, description="as the target received it in `Hourbell-Lease-Token`")
+    progress: Any = Field(None, description="any JSON up to 4 KiB; a retry hands it to the target")
+
+
+class CompleteIn(Model):
+    """The executing side of a run has done it."""
+
+    lease_token: str = Field(max_length=64, description="as the target received it in `Hourbell-Lease-Token`")
+    result: Any = Field(None, description="any JSON up to 64 KiB; kept with the run")
+
+
+class FailIn(Model):
+    """The executing side of a run gives this attempt up."""
+
+    lease_token: str = Field(max_length=64, description="as the target received it in `Hourbell-Lease-Token`")
+    error: Annotated[str, StringConstraints(max_length=4_096)] = "reported by the target"
+    retryable: bool = True
+
+
+class RedriveFilterIn(Model):
+    """Which ended runs; all conditions must hold."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    state: Literal["dead", "cancelled", "skipped"] = "dead"
+    job: str | None = Field(None, description="id of a job")
+    target: str | None = Field(None, description="name or id of a target")
+    from_: Instant | None = Field(None, alias="from", description="scheduled at this time or later")
+    to: Instant | None = Field(None, description="scheduled before this time")
+
+
+class RedriveIn(Model):
+    """Runs to start over."""
+
+    filter: RedriveFilterIn | None = Field(None, description="default: every dead run")
+    dry_run: bool = Field(False, description="only count")
+
+
 class PreviewIn(Model):
     """A schedule to try out."""
 

@@ -11,7 +11,7 @@ import psycopg
 
 from hourbell.api.strict_json import dump
 from hourbell.domain.errors import FieldError, FieldErrors, HourbellError
-from hourbell.services.errors import NotFoundError, StateError, VersionError
+from hourbell.services.errors import LeaseLostError, NotFoundError, StateError, VersionError
 from hourbell.store.constraints import ConflictError
 
 logger = logging.getLogger(__name__)
@@ -90,6 +90,10 @@ def _state(error: StateError) -> Problem:
     return Problem(status=409, slug="state", title="Not possible in this state", detail=error.detail)
 
 
+def _lease_lost(error: LeaseLostError) -> Problem:
+    return Problem(status=409, slug="lease-lost", title="Lease lost", detail=str(error))
+
+
 def _version(error: VersionError) -> Problem:
     detail = f"If-Match: the resource {error}"
     return Problem(status=412, slug="version", title="Precondition failed", detail=detail)
@@ -147,6 +151,7 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[Any], Problem]], ...] = (
     (ConflictError, _conflict),
     (StateError, _state),
     (NotFoundError, lambda error: not_found(error.kind)),
+    (LeaseLostError, _lease_lost),
     (VersionError, _version),
     (AuthenticationError, _unauthorized),
     (ScopeError, _forbidden),

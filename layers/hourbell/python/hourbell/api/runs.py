@@ -32,7 +32,7 @@ def list_runs(call: Call) -> Reply:
     call.only_query("state", "job", "target", "from", "to", *PAGE_NAMES)
     filters: dict[str, Any] = {"state": call.choice("state", _STATES)}
     filters |= {name: call.one(name) for name in ("job", "target", "from", "to")}
-    only = _filter(filters)
+    only = run_filter(filters)
     listing = Listing(name="runs", tenant_id=call.tenant_id, filters=filters)
     return run_page(
         call,
@@ -63,19 +63,20 @@ def _position(run: Run) -> list[int | str]:
     return [epoch_ms(run.stored.scheduled_for), run.stored.job_id.hex]
 
 
-def _filter(filters: dict[str, Any]) -> RunFilter:
+def run_filter(filters: dict[str, Any], *, under: str = "") -> RunFilter:
+    """The filter behind `state`, `job`, `target`, `from`, `to`; errors name them below ``under``."""
     job, target, from_at, to_at = (filters[name] for name in ("job", "target", "from", "to"))
     by_id = target is not None and target.startswith("tgt_")
     only = RunFilter(
         state=filters["state"],
-        job_id=None if job is None else decode("job", job, field="job"),
-        target_id=decode("tgt", target, field="target") if by_id else None,
+        job_id=None if job is None else decode("job", job, field=f"{under}job"),
+        target_id=decode("tgt", target, field=f"{under}target") if by_id else None,
         target_name=None if by_id else target,
-        from_at=None if from_at is None else parse_instant(from_at, field="from"),
-        to_at=None if to_at is None else parse_instant(to_at, field="to"),
+        from_at=None if from_at is None else parse_instant(from_at, field=f"{under}from"),
+        to_at=None if to_at is None else parse_instant(to_at, field=f"{under}to"),
     )
     if only.from_at is not None and only.to_at is not None and only.from_at > only.to_at:
-        raise bad("to", "lies before from")
+        raise bad(f"{under}to", "lies before from")
     return only
 
 

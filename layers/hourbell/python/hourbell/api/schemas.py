@@ -151,6 +151,7 @@ class Run(Schema):
     attempt: int = Field(description="attempts made so far")
     lateness_ms: int | None = Field(description="start of the first attempt minus fire_at")
     progress: Any
+    result: Any
     error: str | None
     started_at: Instant | None
     finished_at: Instant | None
@@ -170,6 +171,20 @@ class Preview(Schema):
     """The next occurrences."""
 
     occurrences: list[Occurrence]
+
+
+class Lease(Schema):
+    """The lease of a run that is being executed."""
+
+    lease_expires_at: Instant
+
+
+class Redrive(Schema):
+    """What a redrive started over, or would."""
+
+    dry_run: bool
+    runs: int
+    more: bool = Field(description="whether further runs match; call again")
 
 
 class Health(Schema):
@@ -195,4 +210,6 @@ class Problem(Schema):
     errors: list[FieldProblem]
 
 
-REPLIES: dict[str, type[Schema]] = {schema.__name__: schema for schema in (Job, Target, Run, Preview, Health, Problem)}
+REPLIES: dict[str, type[Schema]] = {
+    schema.__name__: schema for schema in (Job, Target, Run, Preview, Lease, Redrive, Health, Problem)
+}

@@ -129,6 +129,7 @@ def run_json(run: Run) -> str:
             "attempt": stored.attempt,
             "lateness_ms": run.lateness_ms,
             "progress": None if stored.progress is None else Raw(stored.progress),
+            "result": None if stored.result is None else Raw(stored.result),
             "error": stored.error,
             "started_at": _instant(stored.started_at),
             "finished_at": _instant(stored.finished_at),

@@ -11,7 +11,6 @@ from datetime import datetime
 from random import SystemRandom
 from uuid import UUID
 
-from hourbell.domain.errors import HourbellError
 from hourbell.domain.ids import run_scheduled_for
 from hourbell.domain.outcome import AttemptOutcome, AttemptResult, decide
 from hourbell.domain.recovery import RETRY_IN_LANE, WAKE_GRACE, retry_wake_at
@@ -19,7 +18,7 @@ from hourbell.domain.retry import parse_retry_policy
 from hourbell.domain.run_state import Lane, RunState
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
-from hourbell.services.errors import NotFoundError, StateError
+from hourbell.services.errors import LeaseLostError, NotFoundError, StateError
 from hourbell.services.runs import dispatch_quietly
 from hourbell.store import recovery, run_control
 from hourbell.store.connection import Connection, Database
@@ -34,10 +33,6 @@ REDRIVABLE = (RunState.DEAD, RunState.CANCELLED, RunState.SKIPPED)
 _UNFINISHED = (RunState.QUEUED, RunState.RUNNING, RunState.RETRYING)
 
 _random = SystemRandom().random
-
-
-class LeaseLostError(HourbellError):
-    """The lease token is not the run's: it ended, was taken over, or never was. Stop working on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

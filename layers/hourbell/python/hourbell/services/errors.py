@@ -27,6 +27,10 @@ class StateError(HourbellError):
         self.detail = detail
 
 
+class LeaseLostError(HourbellError):
+    """The lease token is not the run's: it ended, was taken over, or never was. Stop working on it."""
+
+
 def check_version(version: int, expected: Collection[int] | None) -> None:
     """Pass when the caller expects nothing, or expects this version.
 

@@ -12,7 +12,7 @@ from hourbell.store.sql import query
 
 
 class StoredRun(NamedTuple):
-    """A run. ``progress``: JSON text; ``started_at``: when its first attempt started."""
+    """A run. ``progress``, ``result``: JSON text; ``started_at``: when its first attempt started."""
 
     run_id: UUID
     job_id: UUID
@@ -24,6 +24,7 @@ class StoredRun(NamedTuple):
     fire_at: datetime
     attempt: int
     progress: str | None
+    result: str | None
     error: str | None
     started_at: datetime | None
     finished_at: datetime | None

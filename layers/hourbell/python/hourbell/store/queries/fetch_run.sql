@@ -10,6 +10,7 @@ select
     run.fire_at,
     run.attempt,
     run.progress::text as progress,
+    run.result,
     run.error,
     run.started_at,
     run.finished_at,
