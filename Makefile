@@ -41,7 +41,7 @@ status: ## Show whether the local cloud runs, and where
 	@if [ -x $(BIN)/hourbell ]; then $(BIN)/hourbell status; else echo 'Not installed yet: make install'; fi
 
 test: install ## Run all tests (unit, integration, infrastructure, end to end)
-	@$(BIN)/python -m pytest $(TESTS)
+	@$(BIN)/python -m pytest --import-mode=importlib $(TESTS)
 
 check: install ## Format, lint, types, import contracts, SQL, nag
 	$(BIN)/ruff format --check .
@@ -50,7 +50,7 @@ check: install ## Format, lint, types, import contracts, SQL, nag
 	$(BIN)/mypy --strict cdk
 	$(BIN)/lint-imports
 	$(BIN)/sqlfluff lint --processes 2 layers/hourbell/python/hourbell/store
-	$(BIN)/python -m pytest tests/infrastructure
+	$(BIN)/python -m pytest --import-mode=importlib tests/infrastructure
 
 fix: install ## Format and repair what can be repaired automatically
 	$(BIN)/ruff format .
