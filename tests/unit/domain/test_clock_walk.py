@@ -194,9 +194,7 @@ def test_cronsim_agrees(change: Change) -> None:
 
 
 def test_no_two_changes_are_closer_than_we_look() -> None:
-    closest = min(
-        second.second - first.second for name in ZONES for first, second in pairwise(changes_of(name))
-    )
+    closest = min(second.second - first.second for name in ZONES for first, second in pairwise(changes_of(name)))
     assert closest > 6 * 86_400
 
 

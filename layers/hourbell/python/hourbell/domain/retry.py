@@ -52,11 +52,7 @@ def parse_retry_policy(mapping: object, *, field: str = "retry") -> RetryPolicy:
         return RetryPolicy()
     if not isinstance(mapping, Mapping):
         raise FieldErrors([FieldError(field, "must be an object")])
-    errors = [
-        FieldError(f"{field}.{shown(key)[1:-1]}", "is not a known field")
-        for key in mapping
-        if key not in _KNOWN
-    ]
+    errors = [FieldError(f"{field}.{shown(key)[1:-1]}", "is not a known field") for key in mapping if key not in _KNOWN]
     values: dict[str, Any] = {}
     for key in _KNOWN:
         if mapping.get(key) is not None:
