@@ -238,9 +238,9 @@ LOCAL = StageSettings(
             "migrator": replace(_LOCAL_FUNCTION, timeout_seconds=300),
         }
     ),
-    # Every concurrent batch is a process of its own (65 MB) on the laptop's few cores, and is held for up to three seconds:
-    # hold_seconds, and the part of a second that SQS does not count. Ten workers carry 33 runs a second. With six, 20 a
-    # second kept all of them busy, and runs waited past their moment.
+    # Every concurrent batch is a process of its own (65 MB) on the laptop's few cores, and is held for up to three
+    # seconds: hold_seconds, and the part of a second that SQS does not count. Ten workers carry 33 runs a second. With
+    # six, 20 a second kept all of them busy, and runs waited past their moment.
     lanes=MappingProxyType(
         {
             "shared": LaneSettings(batch_size=10, max_concurrency=10),
