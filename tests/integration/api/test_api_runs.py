@@ -31,6 +31,7 @@ def test_a_run_is_shown_with_its_attempts(client: Client, admin):
         {"a": seconds(30.042), "b": seconds(30.054)},
     )
 
+    client.now = seconds(31)
     listed = client.get(f"/v1/jobs/{job['id']}/runs").json["items"]
     answer = client.get(f"/v1/runs/{listed[0]['id']}")
 
@@ -48,6 +49,7 @@ def test_a_run_is_shown_with_its_attempts(client: Client, admin):
 def test_runs_of_a_job_are_newest_first_page_by_page(client: Client):
     job = client.job({"every": "10s"})
     client.job({"every": "10s"})
+    client.now = seconds(121)
     seen: list[str] = []
     query: dict = {"limit": 5}
     while True:
@@ -63,6 +65,7 @@ def test_runs_of_a_job_are_newest_first_page_by_page(client: Client):
 def test_pages_of_runs_hold_each_once_also_within_one_millisecond(client: Client):
     for _ in range(5):
         client.job({"every": "40s", "anchor": format_instant(T0)})
+    client.now = seconds(121)
     seen: list[tuple[str, str]] = []
     query: dict = {"limit": 2}
     while True:
@@ -85,6 +88,8 @@ def test_filters(client: Client, admin):
         (decode("job", a), seconds(50)),
     )
 
+    client.now = seconds(101)
+
     def found(**query) -> list[tuple[str, str]]:
         query = {name.rstrip("_"): value for name, value in query.items()}
         return sorted(
@@ -98,6 +103,54 @@ def test_filters(client: Client, admin):
     assert found(target="other", to=second) == [(b, first)]
     assert found(from_=second, job=b) == [(b, second)]
     assert found(target=client.get("/v1/targets", query={"name": "other"}).json["items"][0]["id"], state="dead") == []
+
+
+class TestPlannedAhead:
+    def test_is_no_history(self, client: Client):
+        path = f"/v1/jobs/{client.job({'every': '10s'})['id']}/runs"
+
+        def listed(path: str, **query) -> list[str]:
+            return [run["scheduled_for"] for run in client.get(path, query=query).json["items"]]
+
+        planned = [format_instant(seconds(10 * n)) for n in range(12, 0, -1)]
+        client.now = seconds(25)
+        for lists in (path, "/v1/runs"):
+            assert listed(lists) == planned[10:]
+            assert listed(lists, state="queued") == planned
+            assert listed(lists, state="dead") == []
+
+    def test_pages_of_history_are_exact(self, client: Client):
+        path = f"/v1/jobs/{client.job({'every': '1s'})['id']}/runs"
+        client.now = seconds(7)
+
+        first = client.get(path, query={"limit": 5}).json
+        second = client.get(path, query={"limit": 5, "cursor": first["next_cursor"]}).json
+
+        shown = [run["scheduled_for"] for page in (first, second) for run in page["items"]]
+        assert shown == [format_instant(seconds(n)) for n in range(7, 0, -1)]
+        assert second["next_cursor"] is None
+
+    def test_what_ended_before_its_time_or_was_asked_for_is_history(self, client: Client, admin):
+        client.target("paced", rate_per_second=0.01)
+        job = client.job({"every": "50s"})
+        admin.execute("update run set state = 'cancelled', wake_at = null where scheduled_for = %s", (seconds(100),))
+        paced = client.job({"every": "1h"}, target="paced")
+        for _ in range(2):
+            client.post(f"/v1/jobs/{paced['id']}/trigger")
+
+        assert [run["state"] for run in client.get(f"/v1/jobs/{job['id']}/runs").json["items"]] == ["cancelled"]
+        assert len(client.get(f"/v1/jobs/{paced['id']}/runs").json["items"]) == 2
+
+    def test_a_retry_that_waits_is_history(self, client: Client, admin):
+        job = client.job({"every": "100s"})
+        admin.execute("update run set state = 'queued', attempt = 1, fire_at = %s", (seconds(500),))
+
+        assert len(client.get(f"/v1/jobs/{job['id']}/runs").json["items"]) == 1
+
+    def test_the_state_is_checked(self, client: Client):
+        answer = client.get(f"/v1/jobs/{client.job()['id']}/runs", query={"state": "planned"})
+
+        assert (answer.status, answer.fields) == (400, ["state"])
 
 
 class TestTrigger:

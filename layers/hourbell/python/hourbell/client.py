@@ -230,9 +230,9 @@ class Client:
         """A page of runs; ``filters`` as the API names them (``state``, ``job``, ``target`` …)."""
         return cast("RunPage", self._object("GET", "/v1/runs", params={**filters, "limit": limit, "cursor": cursor}))
 
-    def job_runs(self, job_id: str, *, limit: int = 50, cursor: str | None = None) -> RunPage:
+    def job_runs(self, job_id: str, *, state: str | None = None, limit: int = 50, cursor: str | None = None) -> RunPage:
         """A page of one job's runs, newest first."""
-        params = {"limit": limit, "cursor": cursor}
+        params = {"state": state, "limit": limit, "cursor": cursor}
         return cast("RunPage", self._object("GET", f"/v1/jobs/{job_id}/runs", params=params))
 
     def get_run(self, run_id: str) -> Run:

@@ -13,7 +13,7 @@ from hourbell.api import strict_json
 from hourbell.api.calls import Call, Reply
 from hourbell.api.cursors import Listing
 from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
-from hourbell.api.runs import run_page
+from hourbell.api.runs import STATE, STATES, run_page
 from hourbell.api.strict_json import bad
 from hourbell.api.views import encode_json, etag, job_json, job_mapping, occurrences_json, run_json
 from hourbell.domain.ids import decode
@@ -150,14 +150,20 @@ def list_upcoming(call: Call) -> Reply:
 
 def list_job_runs(call: Call) -> Reply:
     """Latest occurrence first."""
-    call.only_query(*PAGE_NAMES)
-    job_id = _job_id(call)
-    listing = Listing(name="job-runs", tenant_id=call.tenant_id, filters={"job": job_id.hex})
+    call.only_query("state", *PAGE_NAMES)
+    job_id, state = _job_id(call), call.choice("state", STATES)
+    listing = Listing(name="job-runs", tenant_id=call.tenant_id, filters={"job": job_id.hex, "state": state})
     return run_page(
         call,
         listing,
         lambda before, limit: runs.list_job_runs(
-            call.api.scheduler.database, call.tenant_id, job_id, before=before, limit=limit
+            call.api.scheduler.database,
+            call.tenant_id,
+            job_id,
+            state=state,
+            before=before,
+            limit=limit,
+            now=call.now,
         ),
     )
 
@@ -370,7 +376,7 @@ OPERATIONS = (
         handle=list_job_runs,
         scope="jobs:read",
         reply="list of Run",
-        query=PAGE,
+        query=(STATE, *PAGE),
         errors=(404,),
     ),
     Operation(

@@ -20,8 +20,13 @@ from hourbell.services import runs
 from hourbell.services.runs import Run
 from hourbell.store.runs_read import RunFilter
 
-_STATES = tuple(state.value for state in RunState)
+STATES = tuple(state.value for state in RunState)
 
+STATE = Query(
+    name="state",
+    description="runs that are only planned ahead are shown with `queued`, and left out otherwise",
+    schema={"type": "string", "enum": list(STATES)},
+)
 INSTANT = {"type": "string", "format": "date-time"}
 
 Before = tuple[datetime, UUID] | None
@@ -30,7 +35,7 @@ Before = tuple[datetime, UUID] | None
 def list_runs(call: Call) -> Reply:
     """Latest occurrence first."""
     call.only_query("state", "job", "target", "from", "to", *PAGE_NAMES)
-    filters: dict[str, Any] = {"state": call.choice("state", _STATES)}
+    filters: dict[str, Any] = {"state": call.choice("state", STATES)}
     filters |= {name: call.one(name) for name in ("job", "target", "from", "to")}
     only = run_filter(filters)
     listing = Listing(name="runs", tenant_id=call.tenant_id, filters=filters)
@@ -38,7 +43,7 @@ def list_runs(call: Call) -> Reply:
         call,
         listing,
         lambda before, limit: runs.list_runs(
-            call.api.scheduler.database, call.tenant_id, only, before=before, limit=limit
+            call.api.scheduler.database, call.tenant_id, only, before=before, limit=limit, now=call.now
         ),
     )
 
@@ -90,7 +95,7 @@ OPERATIONS = (
         scope="jobs:read",
         reply="list of Run",
         query=(
-            Query(name="state", description="", schema={"type": "string", "enum": list(_STATES)}),
+            STATE,
             Query(name="job", description="id of a job"),
             Query(name="target", description="name or id of a target"),
             Query(name="from", description="scheduled at this time or later", schema=INSTANT),

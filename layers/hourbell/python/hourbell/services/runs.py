@@ -57,11 +57,12 @@ def list_runs(
     *,
     before: tuple[datetime, UUID] | None = None,
     limit: int,
+    now: datetime,
 ) -> list[Run]:
-    """A page of runs, latest occurrence first."""
+    """A page of runs, latest occurrence first; what is only planned ahead is shown when queued runs are asked for."""
 
     def read(connection: Connection) -> list[Run]:
-        found = runs_read.list_runs(connection, tenant_id, only, before=before, limit=limit)
+        found = runs_read.list_runs(connection, tenant_id, only, before=before, limit=limit, now=now)
         return _with_attempts(connection, found)
 
     return database.run(read)
@@ -72,10 +73,12 @@ def list_job_runs(
     tenant_id: UUID,
     job_id: UUID,
     *,
+    state: str | None = None,
     before: tuple[datetime, UUID] | None = None,
     limit: int,
+    now: datetime,
 ) -> list[Run]:
-    """A page of one job's runs, latest occurrence first.
+    """A page of one job's runs, as ``list_runs`` shows them.
 
     Raises:
         NotFoundError: the tenant has no such job.
@@ -84,8 +87,9 @@ def list_job_runs(
     def read(connection: Connection) -> list[Run]:
         if jobs.fetch_job(connection, tenant_id, job_id) is None:
             raise NotFoundError("job")
-        only = RunFilter(job_id=job_id)
-        return _with_attempts(connection, runs_read.list_runs(connection, tenant_id, only, before=before, limit=limit))
+        only = RunFilter(state=state, job_id=job_id)
+        found = runs_read.list_runs(connection, tenant_id, only, before=before, limit=limit, now=now)
+        return _with_attempts(connection, found)
 
     return database.run(read)
 

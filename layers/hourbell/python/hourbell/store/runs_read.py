@@ -86,8 +86,12 @@ def list_runs(
     *,
     before: tuple[datetime, UUID] | None,
     limit: int,
+    now: datetime,
 ) -> list[StoredRun]:
-    """Up to ``limit`` runs that follow ``before`` (scheduled_for, job_id) in the list's order, latest first."""
+    """Up to ``limit`` runs that follow ``before`` (scheduled_for, job_id) in the list's order, latest first.
+
+    Scheduled runs that will start after ``now`` are left out, unless queued ones are asked for.
+    """
     before_at, after_job_id = before or (None, None)
     rows = connection.execute(
         query("list_runs"),
@@ -97,6 +101,7 @@ def list_runs(
             "before_at": before_at,
             "after_job_id": after_job_id,
             "limit": limit,
+            "now": now,
         },
     )
     return [StoredRun(*row) for row in rows.fetchall()]  # type: ignore[arg-type]

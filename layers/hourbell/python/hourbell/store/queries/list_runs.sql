@@ -1,4 +1,5 @@
 -- A page of a tenant's runs, latest occurrence first; the keyset is (scheduled_for, job_id), the index's own order.
+-- History: a scheduled run that has only been planned ahead is shown to whoever asks for queued ones, and to nobody else.
 select
     run.run_id,
     run.job_id,
@@ -19,6 +20,10 @@ from run
 where
     run.tenant_id = %(tenant_id)s
     and (%(state)s::text is null or run.state = %(state)s::text)
+    and (
+        %(state)s::text is not distinct from 'queued'
+        or run.state <> 'queued' or run.attempt > 0 or run.origin <> 'schedule' or run.fire_at <= %(now)s
+    )
     and (%(job_id)s::uuid is null or run.job_id = %(job_id)s::uuid)
     and (%(target_id)s::uuid is null or run.target_id = %(target_id)s::uuid)
     and (
