@@ -217,6 +217,13 @@ def test_a_paused_job_can_still_be_triggered(bench: Bench, seed: Seeder):
     assert [run.payload for run in bench.target.calls] == ['{"now": true}']
 
 
+def test_a_run_its_user_skipped_is_silent_also_when_its_message_comes(bench: Bench, seed: Seeder):
+    message = seed.run(seed.job(), PAST, state="skipped", reason="skipped_by_user", wake_at=None)
+    report = bench.work(message)
+    assert (report.failed, bench.target.calls) == (set(), [])
+    assert run_row(seed, "state, reason, attempt") == ("skipped", "skipped_by_user", 0)
+
+
 def test_a_deleted_jobs_run_is_cancelled(bench: Bench, seed: Seeder):
     bench.work(seed.run(seed.job(state="deleted"), PAST))
     assert bench.target.calls == []
@@ -435,3 +442,20 @@ def test_overlap_cancel_running_gives_way_to_the_newer_run(bench: Bench, seed: S
 
     assert states(seed) == [("cancelled", "superseded"), ("succeeded", None)]
     assert seed.rows("select outcome from attempt order by scheduled_for") == [("cancelled",), ("succeeded",)]
+
+
+def test_a_run_told_to_wait_while_the_first_ends_is_not_forgotten(bench: Bench, seed: Seeder):
+    """Racing: the first ends at the very moment at which the second finds it running. Nobody waits for the reaper."""
+    for _ in range(10):
+        seed.rows("with gone as (delete from run returning 1) delete from attempt returning 1")
+        messages = beats(seed, "buffer_one", 2)
+
+        async def scenario(first: LaneMessage = messages[0], second: LaneMessage = messages[1]) -> None:
+            await asyncio.gather(
+                execute_batch(bench.executor(), deliveries(first)), execute_batch(bench.executor(), deliveries(second))
+            )
+
+        asyncio.run(bench.closing(scenario()))
+        for message in bench.lanes.take():
+            bench.work(message)
+        assert states(seed) == [("succeeded", None)] * 2

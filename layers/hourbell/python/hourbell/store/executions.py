@@ -240,7 +240,11 @@ class FreedRun(NamedTuple):
 async def release_buffered(
     connection: AsyncConnection, job_ids: Sequence[UUID], *, grace: timedelta, now: datetime | None = None
 ) -> list[FreedRun]:
-    """Let the buffered runs of these jobs start; they must be sent after the commit."""
+    """Let the buffered runs of these jobs start; they must be sent after the commit.
+
+    The jobs are held first: a run that is being told to wait at this moment would not be seen otherwise.
+    """
+    await connection.execute(query("lock_contended"), {"job_ids": list(job_ids)})
     cursor = await connection.execute(query("release_buffered"), {"job_ids": list(job_ids), "now": now, "grace": grace})
     return [FreedRun(*row) for row in await cursor.fetchall()]  # type: ignore[arg-type]
 
@@ -250,6 +254,7 @@ async def offer_slots(
 ) -> list[FreedRun]:
     """Offer the free slots of these targets to the runs that waited longest; they must be sent after the commit."""
     values = {"target_ids": list(target_ids), "now": now, "grace": grace}
+    await connection.execute(query("lock_limited_targets"), values)
     cursor = await connection.execute(query("offer_slots"), values)
     return [FreedRun(*row) for row in await cursor.fetchall()]  # type: ignore[arg-type]
 

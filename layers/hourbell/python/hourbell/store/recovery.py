@@ -72,6 +72,7 @@ def offer_slots(
 ) -> list[FreedRun]:
     """Offer the free slots of these targets to the runs that waited longest; they must be sent after the commit."""
     values = {"target_ids": list(target_ids), "now": now, "grace": grace}
+    connection.execute(query("lock_limited_targets"), values)
     rows = connection.execute(query("offer_slots"), values).fetchall()
     return [FreedRun(*row) for row in rows]  # type: ignore[arg-type]
 

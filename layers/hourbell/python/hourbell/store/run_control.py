@@ -88,6 +88,7 @@ def release_buffered(
     connection: Connection, job_ids: Sequence[UUID], *, grace: timedelta, now: datetime
 ) -> list[FreedRun]:
     """As the worker does when a run ends."""
+    connection.execute(query("lock_contended"), {"job_ids": list(job_ids)})
     values = {"job_ids": list(job_ids), "grace": grace, "now": now}
     rows = connection.execute(query("release_buffered"), values).fetchall()
     return [FreedRun(*row) for row in rows]  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 -- Offers free slots of limited targets to the runs that waited longest, as many as there are slots; answers what must be sent.
--- A slot is free when neither a standing lease nor an earlier offer has it. The caller need not hold the targets: an
--- offer is a message, and the lease judges.
+-- A slot is free when neither a standing lease nor an earlier offer has it. The caller holds the targets: otherwise a run
+-- that is being told to wait at this moment would not be seen, and nobody would offer it the slot.
 with room as (
     select
         target.target_id,
