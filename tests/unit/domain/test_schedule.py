@@ -131,6 +131,10 @@ def test_a_bound_may_be_a_local_time_of_the_zone() -> None:
     assert following(schedule, "2025-06-01T00:00Z", 1) == ["2026-01-01T06:30:00Z"]
 
 
+def test_one_run_may_be_all() -> None:
+    assert parse_schedule({"cron": "@daily", "max_runs": 1}, now=NOW).max_runs == 1
+
+
 def test_excluded_dates_are_dates_of_the_zone() -> None:
     schedule = cron("0 1,23 * * *", "Asia/Tokyo", exclude=["2026-12-25"])
     expected = ["2026-12-24T14:00:00Z", "2026-12-25T16:00:00Z"]
