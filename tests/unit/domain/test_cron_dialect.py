@@ -201,9 +201,9 @@ def test_h_of_the_month_must_always_find_its_day() -> None:
     ids=lambda value: ascii(value)[:40],
 )
 def test_refused_with_advice(expression: str, advice: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     field, detail = refused({"cron": expression})
-    assert time.perf_counter() - started < 0.05
+    assert time.process_time() - started < 0.05
     assert field == "schedule.cron"
     assert advice in detail
 
@@ -226,7 +226,7 @@ LIKELY = st.lists(FIELD, min_size=4, max_size=7).map(" ".join)
 @example("@")
 @example("H H H H H H")
 def test_any_text_is_read_or_refused_in_bounded_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         parsed = parse_cron(text)
     except FieldError as error:
@@ -240,7 +240,7 @@ def test_any_text_is_read_or_refused_in_bounded_time(text: str) -> None:
         assert parsed.times(JOB).count(wall, found + 1) == 1
         confirm(parsed)
     assert refusal is None or (refusal.field == "cron" and refusal.detail.isascii())
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 PLAIN = "* 0 1 5 7 12 28 1-5 5-1 */2 */7 5/3 1,3 */30 22-2/3"

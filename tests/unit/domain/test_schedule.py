@@ -283,11 +283,11 @@ def test_a_stored_schedule_that_is_no_longer_accepted_says_so(text: str) -> None
 def test_two_years_behind_cost_no_walk(expression: str) -> None:
     schedule = cron(expression, "America/New_York")
     last_before(schedule, None, NOW)  # the zone is known from now on
-    started = time.perf_counter()
+    started = time.process_time()
     count = count_between(schedule, None, later(NOW, days=-730), NOW, cap=10**9)
     last_before(schedule, None, NOW)
     next_after(schedule, None, later(NOW, days=-730))
-    assert time.perf_counter() - started < 0.02
+    assert time.process_time() - started < 0.05
     assert expression != "* * * * * *" or count == 730 * 86_400
 
 

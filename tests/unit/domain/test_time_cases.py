@@ -57,11 +57,11 @@ REFUSED = [
 
 @pytest.mark.parametrize(("name", "expression"), REFUSED, ids=ascii)
 def test_refused_at_once_naming_the_field(name: str, expression: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises((FieldError, FieldErrors)) as caught:  # noqa: PT012 - H is refused where no job is
         schedule = parse_schedule({"cron": expression}, now=NOW)
         preview(schedule, job_id=None, after=NOW, count=1)
-    assert time.perf_counter() - started < 0.05
+    assert time.process_time() - started < 0.05
     assert caught.value.errors[0].field == "schedule.cron"
 
 
