@@ -11,7 +11,7 @@ create table api_key (
     tenant_id uuid not null constraint api_key_tenant_fkey references tenant,
     name text not null,
     secret_sha256 bytea not null constraint api_key_secret_key unique,
-    scopes text [] not null,
+    scopes text[] not null,
     created_at timestamptz not null default now(),
     expires_at timestamptz,
     revoked_at timestamptz,

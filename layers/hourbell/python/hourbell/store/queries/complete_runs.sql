@@ -2,9 +2,9 @@
 with outcome as (
     select *
     from unnest(
-        %(job_ids)s::uuid [], %(scheduled_for)s::timestamptz [], %(tokens)s::uuid [], %(states)s::text [],
-        %(reasons)s::text [], %(errors)s::text [], %(next_attempt_at)s::timestamptz [], %(wake_at)s::timestamptz [],
-        %(outcomes)s::text [], %(status_codes)s::integer [], %(durations_ms)s::integer []
+        %(job_ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(tokens)s::uuid[], %(states)s::text[],
+        %(reasons)s::text[], %(errors)s::text[], %(next_attempt_at)s::timestamptz[], %(wake_at)s::timestamptz[],
+        %(outcomes)s::text[], %(status_codes)s::integer[], %(durations_ms)s::integer[]
     ) as o (
         job_id, scheduled_for, token, state, reason, error, next_attempt_at, wake_at,
         outcome, status_code, duration_ms

@@ -3,9 +3,10 @@ with mine as (
     select
         run.job_id,
         run.scheduled_for
-    from unnest(
-        %(job_ids)s::uuid [], %(scheduled_for)s::timestamptz [], %(tokens)s::uuid []
-    ) as held (job_id, scheduled_for, token)
+    from
+        unnest(
+            %(job_ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(tokens)s::uuid[]
+        ) as held (job_id, scheduled_for, token)
     inner join run on held.job_id = run.job_id and held.scheduled_for = run.scheduled_for
     where run.state = 'running' and run.lease_token = held.token
     order by run.job_id, run.scheduled_for

@@ -17,6 +17,7 @@ select
     job.timeout_ms,
     job.tags::text as tags,
     job.runs_planned,
+    job.skipped,
     job.error,
     job.note,
     job.version,

@@ -9,6 +9,7 @@ select
     job.window_ms,
     job.catch_up::text as catch_up,
     job.timeout_ms,
-    job.runs_planned
+    job.runs_planned,
+    job.skipped
 from job
 where job.job_id = any(%(job_ids)s)

@@ -5,7 +5,7 @@
 with wanted as (
     select *
     from unnest(
-        %(job_ids)s::uuid [], %(scheduled_for)s::timestamptz [], %(checked)s::boolean []
+        %(job_ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(checked)s::boolean[]
     ) as w (job_id, scheduled_for, checked)
 ),
 

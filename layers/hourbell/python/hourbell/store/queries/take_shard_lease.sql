@@ -5,9 +5,9 @@ values (
     coalesce(%(now)s, clock_timestamp()) + %(ttl)s
 )
 on conflict (first_shard, last_shard) do update
-set
-    owner = excluded.owner,
-    token = held.token + case when held.owner = excluded.owner then 0 else 1 end,
-    expires_at = excluded.expires_at
-where held.owner = excluded.owner or held.expires_at <= coalesce(%(now)s, clock_timestamp())
+    set
+        owner = excluded.owner,
+        token = held.token + case when held.owner = excluded.owner then 0 else 1 end,
+        expires_at = excluded.expires_at
+    where held.owner = excluded.owner or held.expires_at <= coalesce(%(now)s, clock_timestamp())
 returning held.token, coalesce(%(now)s, clock_timestamp()) as now

@@ -2,9 +2,9 @@
 with decided as (
     select *
     from unnest(
-        %(job_ids)s::uuid [], %(scheduled_for)s::timestamptz [], %(states)s::text [], %(reasons)s::text [],
-        %(lanes)s::text [], %(next_attempt_at)s::timestamptz [], %(wake_at)s::timestamptz [],
-        %(wakes)s::smallint [], %(crashed)s::boolean []
+        %(job_ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(states)s::text[], %(reasons)s::text[],
+        %(lanes)s::text[], %(next_attempt_at)s::timestamptz[], %(wake_at)s::timestamptz[],
+        %(wakes)s::smallint[], %(crashed)s::boolean[]
     ) as d (job_id, scheduled_for, state, reason, lane, next_attempt_at, wake_at, wakes, crashed)
 ),
 

@@ -1,7 +1,7 @@
 -- Moves jobs to the occurrence that the present zone data gives, and has their waiting runs checked against it when they are leased.
 with replanned as (
     select *
-    from unnest(%(job_ids)s::uuid [], %(scheduled_for)s::timestamptz [], %(next_run_at)s::timestamptz []) as r (
+    from unnest(%(job_ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(next_run_at)s::timestamptz[]) as r (
         job_id, scheduled_for, next_run_at
     )
 ),
