@@ -170,3 +170,38 @@ def test_an_edit_and_a_claim_never_wait_for_each_other(clients: list[Client], co
 
     assert (len(attempts), answers[0].status) == (1, 200)
     assert admin.execute("select runs_planned from job").fetchone() == (1,)
+
+
+def test_a_skip_waits_for_the_claim_that_is_planning_the_job_and_takes_out_what_it_planned(
+    clients: list[Client], conninfo, admin
+):
+    one = clients[0]
+    path = f"/v1/jobs/{one.job({'every': '200s', 'anchor': format_instant(T0)})['id']}"
+    scanner = Database(conninfo)
+    answers: list[Any] = []
+
+    def claim_slowly(connection):
+        later = T0 + timedelta(seconds=100)
+        claim_shards(connection, first_shard=0, last_shard=127, now=later, horizon=HORIZON, per_shard=10)
+        thread = threading.Thread(target=lambda: answers.append(one.post(f"{path}/skip-next")))
+        thread.start()
+        wait_for_a_waiter(connection)
+        return thread
+
+    scanner.run(claim_slowly).join()
+    scanner.close()
+
+    after = T0 + timedelta(seconds=400)
+    assert (answers[0].status, answers[0].json["next_run_at"]) == (200, format_instant(after))
+    assert admin.execute("select state, wake_at from run").fetchall() == [("skipped", None)]
+    assert admin.execute("select scheduled_for from due").fetchall() == [(after,)]
+
+
+def test_skips_at_one_moment_take_out_one_each(clients: list[Client], admin):
+    path = f"/v1/jobs/{clients[0].job({'every': '50s'})['id']}/skip-next"
+
+    answers = at_once([lambda one=one: one.post(path) for one in clients])
+
+    assert {answer.status for answer in answers} == {200}
+    found = admin.execute("select scheduled_for from run where state = 'skipped' order by 1").fetchall()
+    assert found == [(T0 + timedelta(seconds=50 * n),) for n in range(1, 9)]

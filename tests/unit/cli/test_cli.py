@@ -171,6 +171,13 @@ def test_trigger_sends_a_payload_of_its_own(stage: Stage):
     assert result.output.strip() == "run_01 dead"
 
 
+def test_skip_next_shows_what_comes_instead(stage: Stage):
+    stage.answer("POST", "/v1/jobs/job_01/skip-next", JOB)
+    result = stage.run("jobs", "skip-next", "job_01")
+    assert (result.exit_code, stage.sent()) == (0, {})
+    assert JOB["next_run_at"] in result.output
+
+
 def test_resume_and_delete(stage: Stage):
     stage.answer("POST", "/v1/jobs/job_01/resume", JOB)
     stage.replies[("DELETE", "/v1/jobs/job_01")] = httpx.Response(204)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -152,3 +153,11 @@ def test_long_runs_go_to_the_solo_lane():
 )
 def test_only_jobs_that_do_not_depend_on_their_id_share_a_plan(unlike: PlannableJob, alike: bool):
     assert plans_alike(unlike) is alike
+
+
+def test_an_occurrence_that_was_taken_out_gets_no_run_and_is_not_counted():
+    taken_out = frozenset({T0 + timedelta(seconds=40)})
+    limited = replace(job({"every": "40s", "anchor": "2020-01-01T00:00:00Z", "max_runs": 3}), skipped=taken_out)
+    made = planned(limited)
+    assert [(run.scheduled_for - T0).seconds for run in made.runs] == [0, 80, 120]
+    assert not plans_alike(replace(every(40), skipped=taken_out))

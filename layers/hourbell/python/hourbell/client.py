@@ -218,6 +218,10 @@ class Client:
         """Let a paused job go on; ``missed`` is ``skip`` or ``catch_up``."""
         return cast("Job", self._object("POST", f"/v1/jobs/{job_id}/resume", json={"missed": missed}))
 
+    def skip_next(self, job_id: str) -> Job:
+        """Take out the job's next occurrence."""
+        return cast("Job", self._object("POST", f"/v1/jobs/{job_id}/skip-next", json={}))
+
     def trigger_job(self, job_id: str, body: JsonObject | None = None) -> Run:
         """Run a job now, with ``{"payload": …}`` of its own if given."""
         return cast("Run", self._object("POST", f"/v1/jobs/{job_id}/trigger", json=dict(body or {})))

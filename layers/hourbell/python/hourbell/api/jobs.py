@@ -122,6 +122,16 @@ def resume_job(call: Call) -> Reply:
     )
 
 
+def skip_next(call: Call) -> Reply:
+    """Again: the one after it."""
+    from hourbell.api import models
+
+    models.validated(models.EmptyIn, call.json_object(optional=True)[1])
+    return _reply(
+        jobs.skip_next(call.api.scheduler, call.tenant_id, _job_id(call), expected=call.expected(), now=call.now)
+    )
+
+
 def trigger_job(call: Call) -> Reply:
     """Also for a paused job; the schedule takes no notice."""
     from hourbell.api import models
@@ -333,6 +343,19 @@ OPERATIONS = (
         handle=resume_job,
         scope="jobs:write",
         body="ResumeIn",
+        body_optional=True,
+        reply="Job",
+        conditional=True,
+        errors=(404, 409, 412),
+    ),
+    Operation(
+        method="POST",
+        path="/v1/jobs/{id}/skip-next",
+        name="skipNext",
+        summary="Take out the next occurrence of a job",
+        handle=skip_next,
+        scope="jobs:write",
+        body="EmptyIn",
         body_optional=True,
         reply="Job",
         conditional=True,

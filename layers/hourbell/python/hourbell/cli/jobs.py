@@ -110,6 +110,13 @@ def resume(
         _print_job(client.resume_job(find_job_id(client, job), missed=missed), as_json=as_json)
 
 
+@app.command("skip-next")
+def skip_next(job: JobArgument, *, as_json: AsJson = False) -> None:
+    """Take out a job's next run; again, the one after it."""
+    with connect() as client:
+        _print_job(client.skip_next(find_job_id(client, job)), as_json=as_json)
+
+
 @app.command()
 def trigger(
     job: JobArgument,

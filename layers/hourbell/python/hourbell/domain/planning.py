@@ -61,13 +61,14 @@ class CatchUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannableJob:
-    """What planning needs of a job."""
+    """What planning needs of a job. ``skipped``: occurrences its user took out; they get no run and are not counted."""
 
     job_id: UUID
     schedule: Schedule
     window_ms: int
     catch_up: CatchUp
     runs_planned: int
+    skipped: frozenset[datetime] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +101,12 @@ class Plan:
 def plans_alike(job: PlannableJob) -> bool:
     """Whether every job with this schedule and catch-up policy gets the same plan at the same moment.
 
-    Thousands of jobs share ``0 0 * * *``; only H, a window and a run limit make one differ from the next.
+    Thousands of jobs share ``0 0 * * *``; only H, a window, a run limit and occurrences taken out
+    make one differ from the next.
     """
     schedule = job.schedule
     hashed = isinstance(schedule, Cron) and schedule.expression.hashed
-    return not hashed and not job.window_ms and schedule.max_runs is None
+    return not hashed and not job.window_ms and not job.skipped and schedule.max_runs is None
 
 
 def lane_for(timeout_ms: int) -> Lane:
@@ -138,7 +140,8 @@ def plan(
         fire_at = at + offset
         if fire_at > until or len(runs) >= limit:
             return Plan(runs=tuple(runs), next=PlannedRun(at, fire_at), missed=missed)
-        runs.append(PlannedRun(at, fire_at))
+        if at not in job.skipped:
+            runs.append(PlannedRun(at, fire_at))
         following = next_after(job.schedule, job.job_id, at)
         at = None if following is None else following.scheduled_for
     return Plan(runs=tuple(runs), next=None, missed=missed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import TypedDict
@@ -24,15 +24,23 @@ class PreviewedOccurrence(TypedDict):
 
 
 def preview(
-    schedule: Schedule, *, job_id: UUID | None, after: datetime, count: int, runs_planned: int = 0
+    schedule: Schedule,
+    *,
+    job_id: UUID | None,
+    after: datetime,
+    count: int,
+    runs_planned: int = 0,
+    skipped: Collection[datetime] = (),
 ) -> list[PreviewedOccurrence]:
     """The next `count` occurrences (at most `PREVIEW_MAX`) strictly after `after`; fewer when the schedule ends.
 
+    `skipped`: occurrences that are left out.
     Without a job (`job_id=None`) an expression with H is refused with a `FieldError`.
     """
     if schedule.max_runs is not None:
         count = min(count, max(0, schedule.max_runs - runs_planned))
-    return [_shown(schedule, *pair) for pair in islice(_pairs(schedule, job_id, after), min(count, PREVIEW_MAX))]
+    pairs = (pair for pair in _pairs(schedule, job_id, after) if pair[2].scheduled_for not in skipped)
+    return [_shown(schedule, *pair) for pair in islice(pairs, min(count, PREVIEW_MAX))]
 
 
 def _pairs(

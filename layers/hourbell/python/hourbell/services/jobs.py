@@ -26,6 +26,7 @@ from uuid import UUID
 from hourbell.domain.errors import FieldError, FieldErrors, HourbellError
 from hourbell.domain.ids import new_job_id, shard_of
 from hourbell.domain.instants import floor_ms
+from hourbell.domain.limits import SKIPS_MAX
 from hourbell.domain.occurrence import window_offset_ms
 from hourbell.domain.retry import RetryPolicy, retry_policy_to_mapping
 from hourbell.domain.run_state import JobState
@@ -225,6 +226,29 @@ def resume_job(
     return _dispatched(scheduler, scheduler.database.run(resume), now)
 
 
+def skip_next(
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    expected: Collection[int] | None = None,
+    now: datetime,
+) -> Job:
+    """Take out the next occurrence, planned or not; it is on record as ``skipped``. Again: the one after it.
+
+    Raises:
+        NotFoundError, VersionError; StateError for a job without a next occurrence.
+    """
+
+    def skip(connection: Connection) -> tuple[Job, list[LaneMessage]]:
+        stored = _locked(connection, tenant_id, job_id)
+        check_version(stored.version, expected)
+        _skip_next(connection, tenant_id, stored, now)
+        return _planned(scheduler, connection, tenant_id, job_id, now)
+
+    return _dispatched(scheduler, scheduler.database.run(skip), now)
+
+
 def delete_job(
     scheduler: Scheduler,
     tenant_id: UUID,
@@ -268,16 +292,21 @@ def list_upcoming(
     schedule = _accepted_schedule(stored)
     if schedule is None or _has_ended(stored):
         return []
-    return preview(schedule, job_id=job_id, after=now, count=count if left is None else min(count, left))
+    count = count if left is None else min(count, left)
+    return preview(schedule, job_id=job_id, after=now, count=count, skipped=stored.skipped)
 
 
 # --- what is written ---
 
 
-def _first_occurrence(schedule: Schedule, job_id: UUID, now: datetime) -> datetime | None:
+def _first_occurrence(
+    schedule: Schedule, job_id: UUID, after: datetime, skipped: Collection[datetime] = ()
+) -> datetime | None:
     from hourbell.domain.schedule import next_after
 
-    found = next_after(schedule, job_id, now)
+    found = next_after(schedule, job_id, after)
+    while found is not None and found.scheduled_for in skipped:
+        found = next_after(schedule, job_id, found.scheduled_for)
     return None if found is None else found.scheduled_for
 
 
@@ -338,7 +367,7 @@ def _write_edit(
     state = _edited_state(stored, paused=definition.paused, moved=moved)
     # Jobs that lost their place start anew from here: resumed by the edit, or once found impossible to plan.
     placed = moved or (state is JobState.ACTIVE and (stored.state == JobState.PAUSED or bool(stored.error)))
-    first = _first_occurrence(definition.schedule, job_id, now) if placed else None
+    first = _first_occurrence(definition.schedule, job_id, now, stored.skipped) if placed else None
     if placed and first is None:
         if moved:
             raise _exhausted()
@@ -381,7 +410,7 @@ def _resume(connection: Connection, tenant_id: UUID, stored: StoredJob, missed: 
     if missed is Missed.CATCH_UP and parked is not None and parked <= now:
         scheduled_for: datetime | None = parked
     else:
-        scheduled_for = _first_occurrence(schedule_from_json(stored.schedule), job_id, now)
+        scheduled_for = _first_occurrence(schedule_from_json(stored.schedule), job_id, now, stored.skipped)
     # Whichever it is, runs that are planned ahead already are planned once more, and counted again.
     ahead = jobs.count_planned_ahead(connection, [job_id], now=now).get(job_id, 0)
     state = JobState.COMPLETED if scheduled_for is None else JobState.ACTIVE
@@ -390,6 +419,58 @@ def _resume(connection: Connection, tenant_id: UUID, stored: StoredJob, missed: 
         jobs.delete_due(connection, tenant_id, job_id)
     else:
         _place(connection, tenant_id, job_id, scheduled_for, window_ms=stored.window_ms, state=state)
+
+
+def _skip_next(connection: Connection, tenant_id: UUID, stored: StoredJob, now: datetime) -> None:
+    from hourbell.domain.planning import PlannedRun, lane_for
+
+    schedule, job_id, unplaced = _accepted_schedule(stored), stored.job_id, stored.due_scheduled_for
+    if stored.state == JobState.PAUSED:
+        raise StateError("the job is paused")
+    after = now - timedelta(milliseconds=stored.window_ms)
+    waiting = jobs.lock_next_run(connection, tenant_id, job_id, after=after, now=now)
+    skipped = min((at for at in (waiting, unplaced) if at is not None), default=None)
+    if skipped is None or schedule is None:
+        raise StateError("the job has no next occurrence")
+    kept = [at for at in stored.skipped if at > now]
+    if len(kept) >= SKIPS_MAX:
+        raise StateError(f"{SKIPS_MAX} occurrences ahead are skipped already; pause the job instead")
+    fire_at = skipped + timedelta(milliseconds=window_offset_ms(job_id, stored.window_ms))
+    run = PlannedRun(skipped, fire_at)
+    jobs.skip_run(connection, stored, tenant_id, run, lane=lane_for(stored.timeout_ms), now=floor_ms(now))
+    kept.append(skipped)
+    state = _place_after_skip(connection, tenant_id, stored, schedule, kept)
+    jobs.write_skip(
+        connection,
+        tenant_id,
+        job_id,
+        state=state,
+        skipped=kept,
+        # A run that was planned has been counted against max_runs.
+        unplanned=int(skipped == waiting),
+        now=floor_ms(now),
+    )
+
+
+def _place_after_skip(
+    connection: Connection, tenant_id: UUID, stored: StoredJob, schedule: Schedule, skipped: Sequence[datetime]
+) -> JobState:
+    """Where the job goes on once the last of ``skipped`` was taken out; its state then."""
+    job_id, due = stored.job_id, stored.due_scheduled_for
+    last: datetime | None
+    if stored.state == JobState.COMPLETED:
+        # Every run it may make is planned: the one that was taken out makes room for another.
+        last = jobs.find_last_planned(connection, tenant_id, job_id, after=skipped[-1] - timedelta(milliseconds=1))
+    elif due == skipped[-1]:
+        last = due
+    else:
+        return JobState(stored.state)
+    following = None if last is None else _first_occurrence(schedule, job_id, last, skipped)
+    if following is None:
+        jobs.delete_due(connection, tenant_id, job_id)
+        return JobState.COMPLETED
+    _place(connection, tenant_id, job_id, following, window_ms=stored.window_ms, state=JobState.ACTIVE)
+    return JobState.ACTIVE
 
 
 def _planned(
@@ -455,7 +536,8 @@ def _next_runs(stored: StoredJob, ahead: Mapping[UUID, int], now: datetime) -> t
         if found is None:
             break
         instant = found.scheduled_for
-        times.append(instant)
+        if instant not in stored.skipped:
+            times.append(instant)
     return tuple(times)
 
 

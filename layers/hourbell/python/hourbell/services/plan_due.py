@@ -57,7 +57,7 @@ class Planner:
     def _plan(self, row: DueRow, job: JobRow) -> Plan:
         key = (job.schedule, job.catch_up, row.scheduled_for, row.next_run_at)
         known = self._alike.get(key)
-        if known is not None and not job.window_ms:
+        if known is not None and not job.window_ms and not job.skipped:
             return known
         plannable = PlannableJob(
             job_id=job.job_id,
@@ -65,6 +65,7 @@ class Planner:
             window_ms=job.window_ms,
             catch_up=catch_up_from_json(job.catch_up),
             runs_planned=job.runs_planned,
+            skipped=frozenset(job.skipped),
         )
         planned = plan(
             plannable,

@@ -40,6 +40,7 @@ class JobRow:
     catch_up: str
     timeout_ms: int
     runs_planned: int
+    skipped: list[datetime]
 
 
 @dataclass(slots=True)

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 from uuid import UUID
 
+from hourbell.domain.ids import run_id
 from hourbell.store.connection import Connection
 from hourbell.store.constraints import translated
 from hourbell.store.sql import query
+
+if TYPE_CHECKING:
+    from hourbell.domain.planning import PlannedRun
 
 
 class StoredJob(NamedTuple):
     """A job with its target and its due row. ``schedule``, ``payload``, ``catch_up``, ``retry``, ``tags``: JSON text.
 
-    ``unfinished``: a completed job whose run has not ended.
+    ``skipped``: occurrences that its user took out. ``unfinished``: a completed job whose run has not ended.
     """
 
     job_id: UUID
@@ -40,6 +44,7 @@ class StoredJob(NamedTuple):
     timeout_ms: int
     tags: str
     runs_planned: int
+    skipped: list[datetime]
     error: str | None
     note: str | None
     version: int
@@ -150,6 +155,55 @@ def set_job_state(
     """Move a locked job to another state."""
     step = {"state": state, "note": note, "unplanned": unplanned, "now": now}
     connection.execute(query("set_job_state"), {**step, "tenant_id": tenant_id, "job_id": job_id})
+
+
+def lock_next_run(
+    connection: Connection, tenant_id: UUID, job_id: UUID, *, after: datetime, now: datetime
+) -> datetime | None:
+    """The job's first planned occurrence after ``after`` whose run starts after ``now``; the run is locked."""
+    values = {"tenant_id": tenant_id, "job_id": job_id, "after": after, "now": now}
+    row = connection.execute(query("lock_next_run"), values).fetchone()
+    return None if row is None else cast("datetime", row[0])
+
+
+def find_last_planned(connection: Connection, tenant_id: UUID, job_id: UUID, *, after: datetime) -> datetime | None:
+    """The job's latest occurrence after ``after`` that has a run."""
+    values = {"tenant_id": tenant_id, "job_id": job_id, "after": after}
+    (found,) = connection.execute(query("find_last_planned"), values).fetchone() or (None,)
+    return cast("datetime | None", found)
+
+
+def skip_run(
+    connection: Connection, stored: StoredJob, tenant_id: UUID, run: PlannedRun, *, lane: str, now: datetime
+) -> None:
+    """Record this occurrence of a locked job as skipped, whether or not it has a run that waits."""
+    values = {
+        "job_id": stored.job_id,
+        "scheduled_for": run.scheduled_for,
+        "run_id": run_id(stored.job_id, run.scheduled_for),
+        "tenant_id": tenant_id,
+        "target_id": stored.target_id,
+        "lane": lane,
+        "schedule_version": stored.schedule_version,
+        "fire_at": run.fire_at,
+        "now": now,
+    }
+    connection.execute(query("skip_run"), values)
+
+
+def write_skip(
+    connection: Connection,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    state: str,
+    skipped: Sequence[datetime],
+    unplanned: int,
+    now: datetime,
+) -> None:
+    """Write what a locked job passes over. ``unplanned``: runs no longer counted."""
+    values = {"state": state, "skipped": list(skipped), "unplanned": unplanned, "now": now}
+    connection.execute(query("write_skip"), {**values, "tenant_id": tenant_id, "job_id": job_id})
 
 
 def put_due(

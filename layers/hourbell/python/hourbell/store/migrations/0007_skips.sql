@@ -1,0 +1,3 @@
+-- Occurrences that a user took out ahead of their time; whatever plans the job again passes over them.
+
+alter table job add column skipped timestamptz[] not null default '{}';
