@@ -28,6 +28,9 @@ def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     configure_logging()
     if event.get("RequestType") == "Delete":
         return {"PhysicalResourceId": PHYSICAL_RESOURCE_ID}
+    from hourbell.domain.clock import check_zone_data
+
+    check_zone_data()  # fails the deployment rather than every job
     settings, now = MigratorSettings.from_env(), datetime.now(UTC)
     password = password_source(settings)
     extra = {} if password is None else {"password": password()}

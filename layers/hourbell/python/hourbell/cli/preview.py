@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
-from uuid import UUID
 
 import typer
 
@@ -13,9 +12,6 @@ from hourbell.domain.errors import HourbellError
 from hourbell.domain.instants import parse_instant
 from hourbell.domain.preview import preview as preview_schedule
 from hourbell.domain.schedule import parse_schedule
-
-# H in a cron expression hashes the job's id, and there is no job yet: this one stands for it.
-_NO_JOB = UUID(int=0)
 
 
 def preview(
@@ -59,4 +55,5 @@ def preview(
 def _occurrences(schedule: dict[str, str], after: str | None, count: int) -> list[Any]:
     start = parse_instant(after, field="after") if after else datetime.now(UTC)
     parsed = parse_schedule(schedule, now=start)
-    return list(preview_schedule(parsed, job_id=_NO_JOB, after=start, count=count))
+    # Without a job: H, which hashes its id, has no answer here and says so.
+    return list(preview_schedule(parsed, job_id=None, after=start, count=count))
