@@ -239,6 +239,10 @@ class Client:
         params = {"state": state, "limit": limit, "cursor": cursor}
         return cast("RunPage", self._object("GET", f"/v1/jobs/{job_id}/runs", params=params))
 
+    def list_missed(self, job_id: str, *, limit: int = 50, cursor: str | None = None) -> JsonObject:
+        """A page of the stretches of occurrences that a job missed, latest first."""
+        return self._object("GET", f"/v1/jobs/{job_id}/missed", params={"limit": limit, "cursor": cursor})
+
     def get_run(self, run_id: str) -> Run:
         """One run with its attempts."""
         return cast("Run", self._object("GET", f"/v1/runs/{run_id}"))

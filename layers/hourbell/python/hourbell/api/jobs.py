@@ -15,9 +15,9 @@ from hourbell.api.cursors import Listing
 from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
 from hourbell.api.runs import STATE, STATES, run_page
 from hourbell.api.strict_json import bad
-from hourbell.api.views import encode_json, etag, job_json, job_mapping, occurrences_json, run_json
+from hourbell.api.views import encode_json, etag, job_json, job_mapping, occurrences_json, run_json, stretch_json
 from hourbell.domain.ids import decode
-from hourbell.domain.instants import parse_instant
+from hourbell.domain.instants import epoch_ms, from_epoch_ms, parse_instant
 from hourbell.domain.limits import PREVIEW_MAX
 from hourbell.domain.run_state import JobState
 from hourbell.services import jobs, runs
@@ -175,6 +175,28 @@ def list_job_runs(call: Call) -> Reply:
             limit=limit,
             now=call.now,
         ),
+    )
+
+
+def list_missed(call: Call) -> Reply:
+    """Latest first."""
+    call.only_query(*PAGE_NAMES)
+    job_id = _job_id(call)
+    listing = Listing(name="missed", tenant_id=call.tenant_id, filters={"job": job_id.hex})
+    position, limit = call.position(listing), call.limit()
+    found = runs.list_missed(
+        call.api.scheduler.database,
+        call.tenant_id,
+        job_id,
+        before=None if position is None else from_epoch_ms(int(position[0])),
+        limit=limit + 1,
+    )
+    return call.page(
+        listing,
+        found,
+        limit=limit,
+        encode=stretch_json,
+        position=lambda stretch: [epoch_ms(stretch.first_scheduled_for)],
     )
 
 
@@ -400,6 +422,17 @@ OPERATIONS = (
         scope="jobs:read",
         reply="list of Run",
         query=(STATE, *PAGE),
+        errors=(404,),
+    ),
+    Operation(
+        method="GET",
+        path="/v1/jobs/{id}/missed",
+        name="listMissed",
+        summary="Occurrences of a job that were not run, stretch by stretch, latest first",
+        handle=list_missed,
+        scope="jobs:read",
+        reply="list of Missed",
+        query=PAGE,
         errors=(404,),
     ),
     Operation(

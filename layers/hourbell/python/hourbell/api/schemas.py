@@ -159,6 +159,16 @@ class Run(Schema):
     attempts: list[Attempt]
 
 
+class Missed(Schema):
+    """Occurrences in a row that were not run."""
+
+    first_scheduled_for: Instant
+    last_scheduled_for: Instant
+    occurrences: int = Field(description="how many, both ends included; counted up to a million")
+    reason: str = Field(examples=["missed"])
+    recorded_at: Instant
+
+
 class Occurrence(Schema):
     """One time at which a schedule would run."""
 
@@ -211,5 +221,5 @@ class Problem(Schema):
 
 
 REPLIES: dict[str, type[Schema]] = {
-    schema.__name__: schema for schema in (Job, Target, Run, Preview, Lease, Redrive, Health, Problem)
+    schema.__name__: schema for schema in (Job, Target, Run, Missed, Preview, Lease, Redrive, Health, Problem)
 }

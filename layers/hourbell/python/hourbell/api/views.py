@@ -14,6 +14,7 @@ from hourbell.domain.instants import format_instant
 from hourbell.services.jobs import Job
 from hourbell.services.runs import Run
 from hourbell.store.jobs import StoredJob
+from hourbell.store.missed import StoredStretch
 from hourbell.store.runs_read import StoredAttempt
 from hourbell.store.targets import StoredTarget
 
@@ -135,6 +136,19 @@ def run_json(run: Run) -> str:
             "finished_at": _instant(stored.finished_at),
             "created_at": format_instant(stored.created_at),
             "attempts": [_attempt(attempt) for attempt in run.attempts],
+        }
+    )
+
+
+def stretch_json(stretch: StoredStretch) -> str:
+    """Occurrences that were not run."""
+    return encode_json(
+        {
+            "first_scheduled_for": format_instant(stretch.first_scheduled_for),
+            "last_scheduled_for": format_instant(stretch.last_scheduled_for),
+            "occurrences": stretch.occurrences,
+            "reason": stretch.reason,
+            "recorded_at": format_instant(stretch.recorded_at),
         }
     )
 

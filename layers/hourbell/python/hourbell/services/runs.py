@@ -15,9 +15,10 @@ from hourbell.domain.run_state import Lane
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.services.errors import NotFoundError
-from hourbell.store import jobs, runs_read
+from hourbell.store import jobs, missed, runs_read
 from hourbell.store.connection import Connection, Database
 from hourbell.store.jobs import StoredJob
+from hourbell.store.missed import StoredStretch
 from hourbell.store.runs_read import RunFilter, StoredAttempt, StoredRun, TriggeredRun
 
 logger = logging.getLogger(__name__)
@@ -90,6 +91,23 @@ def list_job_runs(
         only = RunFilter(state=state, job_id=job_id)
         found = runs_read.list_runs(connection, tenant_id, only, before=before, limit=limit, now=now)
         return _with_attempts(connection, found)
+
+    return database.run(read)
+
+
+def list_missed(
+    database: Database, tenant_id: UUID, job_id: UUID, *, before: datetime | None = None, limit: int
+) -> list[StoredStretch]:
+    """A page of the stretches of occurrences that one job missed, latest first.
+
+    Raises:
+        NotFoundError: the tenant has no such job.
+    """
+
+    def read(connection: Connection) -> list[StoredStretch]:
+        if jobs.fetch_job(connection, tenant_id, job_id) is None:
+            raise NotFoundError("job")
+        return missed.list_missed(connection, tenant_id, job_id, before=before, limit=limit)
 
     return database.run(read)
 
