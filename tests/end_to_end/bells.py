@@ -41,13 +41,17 @@ class Bell:
     def runs(self) -> list[Run]:
         return self.client.job_runs(self.job["id"], limit=200)["items"]
 
+    def planned(self) -> list[Run]:
+        """Those that wait for their time in a lane: the other lists are history."""
+        return self.client.list_runs(job=self.job["id"], state="queued")["items"]
+
     def only_run(self) -> Run:
         (run,) = self.runs()
         return self.client.get_run(run["id"])
 
     def run_in(self, *states: str, seconds: float = 5) -> Run:
         """Its only run, as soon as it is in one of these states."""
-        assert until(lambda: self.only_run()["state"] in states, seconds=seconds), self.only_run()
+        assert until(lambda: [run["state"] in states for run in self.runs()] == [True], seconds=seconds), self.runs()
         return self.only_run()
 
 

@@ -51,7 +51,7 @@ def test_a_run_whose_worker_was_killed_is_made_again_by_another(losses: Losses):
 
 def test_a_message_that_is_delivered_twice_calls_once(hang: Hang, lane, client):
     bell = hang(soon(4))
-    (run,) = bell.runs()
+    (run,) = bell.planned()
     body = _message_of(bell)
     url = lane.get_queue_url(QueueName="hourbell-local-shared")["QueueUrl"]
     for delay in (0, 1, 5):
