@@ -9,7 +9,6 @@ from typing import Any
 
 from hourbell.api.app import Application
 from hourbell.api.calls import Api
-from hourbell.api.cursors import Cursors
 from hourbell.environment import make_database, make_lanes, stage_key
 from hourbell.observability import configure_logging
 from hourbell.services.jobs import Scheduler
@@ -30,8 +29,13 @@ def application() -> Application:
         horizon=timedelta(seconds=settings.horizon_seconds),
         cell=settings.cell,
     )
-    cursors = Cursors(lambda: stage_key(settings.signing_secret))
-    return Application(Api(scheduler=scheduler, cursors=cursors, private_targets=settings.private_targets))
+    return Application(
+        Api(
+            scheduler=scheduler,
+            stage_key=lambda: stage_key(settings.signing_secret),
+            private_targets=settings.private_targets,
+        )
+    )
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -14,7 +14,6 @@ import psycopg
 import pytest
 from hourbell.api.app import Application
 from hourbell.api.calls import Api
-from hourbell.api.cursors import Cursors
 from hourbell.api.schemas import REPLIES
 from hourbell.domain.ids import new_id
 from hourbell.services.jobs import Scheduler
@@ -170,7 +169,7 @@ def admin(conninfo: str) -> Iterator[psycopg.Connection[Any]]:
 @pytest.fixture
 def application(database: Database, lanes: RecordingLanes) -> Application:
     scheduler = Scheduler(database=database, lanes=lanes, horizon=HORIZON)
-    return Application(Api(scheduler=scheduler, cursors=Cursors(lambda: b"stage secret"), private_targets=True))
+    return Application(Api(scheduler=scheduler, stage_key=lambda: b"stage secret", private_targets=True))
 
 
 def new_tenant(admin: psycopg.Connection[Any], name: str) -> UUID:

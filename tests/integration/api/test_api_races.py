@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hourbell.api.app import Application
 from hourbell.api.calls import Api
-from hourbell.api.cursors import Cursors
 from hourbell.domain.instants import format_instant
 from hourbell.services.claim_due import claim_shards
 from hourbell.services.jobs import Scheduler
@@ -30,7 +29,7 @@ def clients(client: Client, postgres, database_name) -> Iterator[list[Client]]:
 
     def application(database: Database) -> Application:
         scheduler = Scheduler(database=database, lanes=RecordingLanes(), horizon=HORIZON)
-        return Application(Api(scheduler=scheduler, cursors=Cursors(lambda: b"x"), private_targets=True))
+        return Application(Api(scheduler=scheduler, stage_key=lambda: b"x", private_targets=True))
 
     yield [Client(application(database), client.tenant_id) for database in opened]
     for database in opened:

@@ -6,7 +6,10 @@ import threading
 from datetime import timedelta
 
 from hourbell.api.schemas import REPLIES
+from hourbell.domain.ids import decode
+from hourbell.receiver import verify
 from hourbell.store.connection import Database
+from hourbell.targets.signature import sign, signing_key
 
 from tests.integration.api.conftest import Client, wait_for_a_waiter
 from tests.seeds import T0
@@ -191,3 +194,30 @@ def test_pages_of_targets(bare: Client):
 
     assert [target["name"] for target in first["items"] + second["items"]] == ["t4", "t3", "t2", "t1", "t0"]
     assert second["next_cursor"] is None
+
+
+def test_a_target_owner_can_verify_what_a_worker_signs(client: Client):
+    """The secret that the API shows, the signature that a worker makes, and the receiver agree."""
+    target = client.get("/v1/targets").json["items"][0]
+    answer = client.get(f"/v1/targets/{target['id']}/signing-secret")
+    REPLIES["SigningSecret"].model_validate(answer.json)
+    key = signing_key(b"stage secret", decode("tgt", target["id"]))
+    signature = sign(key, message_id="run_1", timestamp=int(T0.timestamp()), body=b"{}")
+    headers = {
+        "webhook-id": "run_1",
+        "webhook-timestamp": str(int(T0.timestamp())),
+        "webhook-signature": signature,
+        "hourbell-job": "job_1",
+        "hourbell-attempt": "1",
+        "hourbell-scheduled-for": "2027-05-09T12:00:00.000Z",
+        "hourbell-lease-token": "t",
+    }
+    verified = verify(headers, b"{}", secrets=[answer.json["signing_secret"]], now=T0.timestamp())
+    assert verified.run_id == "run_1"
+
+
+def test_a_target_with_a_secret_of_its_own_shows_its_name_only(client: Client):
+    http = {"url": "http://127.0.0.1:9/", "secret": "hourbell/test/targets/a"}
+    target = client.post("/v1/targets", {"name": "own", "http": http}).json
+    answer = client.get(f"/v1/targets/{target['id']}/signing-secret")
+    assert answer.json == {"signing_secret": None, "secret": "hourbell/test/targets/a"}

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -34,13 +35,18 @@ T = TypeVar("T")
 Scope = Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "admin"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Api:
-    """What all operations work with."""
+    """What all operations work with. ``stage_key``: the stage's signing secret, asked only when something is signed."""
 
     scheduler: Scheduler
-    cursors: Cursors
+    stage_key: Callable[[], bytes]
     private_targets: bool
+
+    @cached_property
+    def cursors(self) -> Cursors:
+        """Issues and reads page cursors."""
+        return Cursors(self.stage_key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -183,6 +183,13 @@ class Preview(Schema):
     occurrences: list[Occurrence]
 
 
+class SigningSecret(Schema):
+    """The key of a target's signatures."""
+
+    signing_secret: str | None = Field(examples=["whsec_…"], description="null where the target names a secret itself")
+    secret: str | None = Field(description="the Secrets Manager name that the target signs with")
+
+
 class Lease(Schema):
     """The lease of a run that is being executed."""
 
@@ -221,5 +228,6 @@ class Problem(Schema):
 
 
 REPLIES: dict[str, type[Schema]] = {
-    schema.__name__: schema for schema in (Job, Target, Run, Missed, Preview, Lease, Redrive, Health, Problem)
+    schema.__name__: schema
+    for schema in (Job, Target, SigningSecret, Run, Missed, Preview, Lease, Redrive, Health, Problem)
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import UUID
 
@@ -9,11 +10,12 @@ from hourbell.api import strict_json
 from hourbell.api.calls import Call, Reply
 from hourbell.api.cursors import Listing
 from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
-from hourbell.api.views import etag, target_json, target_mapping
+from hourbell.api.views import encode_json, etag, target_json, target_mapping
 from hourbell.services import targets
 from hourbell.services.targets import TargetDefinition, TargetState
 from hourbell.store.connection import Database
 from hourbell.store.targets import StoredTarget
+from hourbell.targets.signature import format_secret, signing_key
 
 _SHOWN_STATES = tuple(state.value for state in TargetState if state is not TargetState.DELETED)
 
@@ -69,6 +71,15 @@ def delete_target(call: Call) -> Reply:
     """Not while jobs use it."""
     targets.delete_target(_database(call), call.tenant_id, _target_id(call), expected=call.expected(), now=call.now)
     return Reply(status=204)
+
+
+def get_signing_secret(call: Call) -> Reply:
+    """Nothing of it is stored: a target without a secret of its own signs with a key derived from the stage's."""
+    target_id = call.path_id("tgt", "target")
+    stored = targets.get_target(call.api.scheduler.database, call.tenant_id, target_id)
+    own = json.loads(stored.config).get("secret")
+    derived = None if own else format_secret(signing_key(call.api.stage_key(), target_id))
+    return Reply(body=encode_json({"signing_secret": derived, "secret": own}))
 
 
 def pause_target(call: Call) -> Reply:
@@ -178,6 +189,16 @@ OPERATIONS = (
         status=204,
         conditional=True,
         errors=(404, 409, 412),
+    ),
+    Operation(
+        method="GET",
+        path="/v1/targets/{id}/signing-secret",
+        name="getSigningSecret",
+        summary="What the owner of a target verifies its calls with",
+        handle=get_signing_secret,
+        scope="targets:write",
+        reply="SigningSecret",
+        errors=(404,),
     ),
     Operation(
         method="POST",
