@@ -294,7 +294,7 @@ class TestEdit:
 
         assert client.get(f"/v1/jobs/{job['id']}").json["error"] == "zone removed"
         assert client.get("/v1/jobs").json["items"][0]["next_runs"] == []
-        assert client.get(f"/v1/jobs/{job['id']}/upcoming").json == {"occurrences": []}
+        assert client.get(f"/v1/jobs/{job['id']}/upcoming").json == {"description": None, "occurrences": []}
         mended = client.patch(f"/v1/jobs/{job['id']}", {"schedule": {"timezone": "Europe/Paris"}})
         assert (mended.status, mended.json["error"]) == (200, None)
 
@@ -418,6 +418,14 @@ class TestUpcoming:
 
         assert [one["scheduled_for"] for one in found] == [iso(T0 + timedelta(seconds=5 * n)) for n in range(1, 11)]
         assert found[0]["local"].endswith("+05:30")
+
+    def test_the_schedule_is_described(self, client: Client):
+        path = f"/v1/jobs/{client.job({'cron': '30 2 * * 1', 'timezone': 'UTC'})['id']}/upcoming"
+        preview = client.post("/v1/schedules/preview", {"schedule": {"every": "90m"}})
+
+        assert client.get(path).json["description"] == "At 02:30 AM, only on Monday"
+        assert preview.json["description"] == "Every 1 hour and 30 minutes"
+        REPLIES["Preview"].model_validate(preview.json)
 
     def test_preview_needs_no_job(self, client: Client):
         answer = client.post(

@@ -97,8 +97,9 @@ class RunPage(TypedDict):
 
 
 class Preview(TypedDict):
-    """The next occurrences of a schedule."""
+    """The next occurrences of a schedule; ``description``: the schedule in plain words."""
 
+    description: str | None
     occurrences: list[Occurrence]
 
 

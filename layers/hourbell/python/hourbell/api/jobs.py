@@ -15,7 +15,7 @@ from hourbell.api.cursors import Listing
 from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
 from hourbell.api.runs import STATE, STATES, run_page
 from hourbell.api.strict_json import bad
-from hourbell.api.views import encode_json, etag, job_json, job_mapping, occurrences_json, run_json, stretch_json
+from hourbell.api.views import encode_json, etag, job_json, job_mapping, preview_json, run_json, stretch_json
 from hourbell.domain.ids import decode
 from hourbell.domain.instants import epoch_ms, from_epoch_ms, parse_instant
 from hourbell.domain.limits import PREVIEW_MAX
@@ -155,7 +155,7 @@ def list_upcoming(call: Call) -> Reply:
     call.only_query("count")
     count = call.number("count", 10, maximum=PREVIEW_MAX)
     found = jobs.list_upcoming(call.api.scheduler, call.tenant_id, _job_id(call), count=count, now=call.now)
-    return Reply(body=occurrences_json(found))
+    return Reply(body=preview_json(found.occurrences, found.description))
 
 
 def list_job_runs(call: Call) -> Reply:
@@ -203,6 +203,7 @@ def list_missed(call: Call) -> Reply:
 def preview_schedule(call: Call) -> Reply:
     """What a schedule would do, before there is a job."""
     from hourbell.api import models
+    from hourbell.domain.description import describe
     from hourbell.domain.preview import preview
     from hourbell.domain.schedule import parse_schedule
 
@@ -210,7 +211,8 @@ def preview_schedule(call: Call) -> Reply:
     model = models.validated(models.PreviewIn, value)
     after = call.now if model.after is None else parse_instant(model.after, field="after")
     schedule = parse_schedule(value["schedule"], now=min(after, call.now))
-    return Reply(body=occurrences_json(preview(schedule, job_id=None, after=after, count=model.count)))
+    found = preview(schedule, job_id=None, after=after, count=model.count)
+    return Reply(body=preview_json(found, describe(schedule, job_id=None)))
 
 
 def _reply(job: Job, *, status: int = 200) -> Reply:

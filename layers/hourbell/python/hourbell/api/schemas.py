@@ -180,6 +180,9 @@ class Occurrence(Schema):
 class Preview(Schema):
     """The next occurrences."""
 
+    description: str | None = Field(
+        examples=["At 02:30 AM, only on Monday"], description="the schedule in plain words; for people, not for parsing"
+    )
     occurrences: list[Occurrence]
 
 

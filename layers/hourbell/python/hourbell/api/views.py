@@ -153,9 +153,9 @@ def stretch_json(stretch: StoredStretch) -> str:
     )
 
 
-def occurrences_json(found: Sequence[Mapping[str, Any]]) -> str:
+def preview_json(found: Sequence[Mapping[str, Any]], description: str | None) -> str:
     """A preview."""
-    return encode_json({"occurrences": list(found)})
+    return encode_json({"description": description, "occurrences": list(found)})
 
 
 def _attempt(attempt: StoredAttempt) -> dict[str, Any]:

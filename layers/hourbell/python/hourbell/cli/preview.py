@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hourbell.cli.output import AsJson, print_json, print_table
+from hourbell.domain.description import describe
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.instants import parse_instant
 from hourbell.domain.preview import preview as preview_schedule
@@ -41,19 +42,21 @@ def preview(
     if not {"cron", "every", "at"} & schedule.keys():
         raise typer.BadParameter("give one of --cron, --every and --at")
     try:
-        occurrences = _occurrences(schedule, after, count)
+        description, occurrences = _preview(schedule, after, count)
     except HourbellError as error:
         typer.echo(" ".join(str(error).split()), err=True)
         raise typer.Exit(1) from error
     if as_json:
-        return print_json({"occurrences": occurrences})
+        return print_json({"description": description, "occurrences": occurrences})
+    typer.echo(description)
     rows = ((each["local"], each["scheduled_for"], each["note"]) for each in occurrences)
     print_table(("LOCAL", "UTC", "NOTE"), rows, empty="It never rings again.")
     return None
 
 
-def _occurrences(schedule: dict[str, str], after: str | None, count: int) -> list[Any]:
+def _preview(schedule: dict[str, str], after: str | None, count: int) -> tuple[str, list[Any]]:
     start = parse_instant(after, field="after") if after else datetime.now(UTC)
     parsed = parse_schedule(schedule, now=start)
     # Without a job: H, which hashes its id, has no answer here and says so.
-    return list(preview_schedule(parsed, job_id=None, after=start, count=count))
+    found = list(preview_schedule(parsed, job_id=None, after=start, count=count))
+    return describe(parsed, job_id=None), found

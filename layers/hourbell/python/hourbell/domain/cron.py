@@ -270,6 +270,16 @@ class CronExpression:
             raise _refused("H is worked out from the id of a job, and here is none")
         return _wall_times(self, job_id if self.hashed else None)
 
+    def spelled_out(self, job_id: UUID | None) -> str:
+        """Five fields, or six where seconds matter, with nicknames and the H of this job worked out."""
+        parts = _parts(self.text)
+        for index, (read, kind) in enumerate(zip(self._fields, _KINDS, strict=True)):
+            if read.hashed:
+                values = sorted({value for item in read.hashed for value in item.values(_number(job_id, kind))})
+                others = [item for item in parts[index].split(",") if not item.startswith("H")]
+                parts[index] = ",".join([*map(str, values), *others])
+        return " ".join(parts[1:] if parts[0] == "0" else parts)
+
 
 def parse_cron(expression: object) -> CronExpression:
     """Read and normalise; raises `FieldError("cron", …)` for what is not accepted or can never fire."""

@@ -92,6 +92,14 @@ class Job:
     next_runs: tuple[datetime, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upcoming:
+    """The next occurrences, and the schedule in plain words; None where it is no longer accepted."""
+
+    description: str | None
+    occurrences: Sequence[PreviewedOccurrence]
+
+
 # Answers the edited definition for the job as it is; must have no effect of its own.
 ReviseJob = Callable[[StoredJob], JobDefinition]
 
@@ -272,14 +280,13 @@ def delete_job(
     scheduler.database.run(delete)
 
 
-def list_upcoming(
-    scheduler: Scheduler, tenant_id: UUID, job_id: UUID, *, count: int, now: datetime
-) -> list[PreviewedOccurrence]:
+def list_upcoming(scheduler: Scheduler, tenant_id: UUID, job_id: UUID, *, count: int, now: datetime) -> Upcoming:
     """The next occurrences by the schedule alone, as a preview shows them; none for a job that has ended.
 
     Raises:
         NotFoundError: the tenant has no such job.
     """
+    from hourbell.domain.description import describe
     from hourbell.domain.preview import preview
 
     def read(connection: Connection) -> tuple[StoredJob, int | None]:
@@ -290,10 +297,11 @@ def list_upcoming(
 
     stored, left = scheduler.database.run(read)
     schedule = _accepted_schedule(stored)
-    if schedule is None or _has_ended(stored):
-        return []
-    count = count if left is None else min(count, left)
-    return preview(schedule, job_id=job_id, after=now, count=count, skipped=stored.skipped)
+    if schedule is None:
+        return Upcoming(description=None, occurrences=[])
+    count = 0 if _has_ended(stored) else count if left is None else min(count, left)
+    found = preview(schedule, job_id=job_id, after=now, count=count, skipped=stored.skipped)
+    return Upcoming(description=describe(schedule, job_id=job_id), occurrences=found)
 
 
 # --- what is written ---
