@@ -41,10 +41,10 @@ status: ## Show whether the local cloud runs, and where
 	@if [ -x $(BIN)/hourbell ]; then $(BIN)/hourbell status; else echo 'Not installed yet: make install'; fi
 
 test: install ## Run all tests (unit, integration, infrastructure, end to end)
-	@$(BIN)/python -m pytest --import-mode=importlib $(TESTS)
+	@$(BIN)/python -m pytest $(TESTS)
 
 test-time: install ## Prove the clock rules over every zone and clock change of 2024-2030 (minutes)
-	@HOURBELL_FULL_CLOCK=1 $(BIN)/python -m pytest --import-mode=importlib --timeout 0 tests/unit/domain/test_clock_walk.py
+	@HOURBELL_FULL_CLOCK=1 $(BIN)/python -m pytest --timeout 0 tests/unit/domain/test_clock_walk.py
 
 check: install ## Format, lint, types, import contracts, SQL, nag
 	$(BIN)/ruff format --check .
@@ -53,7 +53,7 @@ check: install ## Format, lint, types, import contracts, SQL, nag
 	$(BIN)/mypy --strict cdk
 	$(BIN)/lint-imports
 	$(BIN)/sqlfluff lint --processes 2 layers/hourbell/python/hourbell/store
-	$(BIN)/python -m pytest --import-mode=importlib tests/infrastructure
+	$(BIN)/python -m pytest tests/infrastructure
 
 fix: install ## Format and repair what can be repaired automatically
 	$(BIN)/ruff format .
