@@ -1,4 +1,7 @@
-"""The operations by which targets end their own runs, and owners retry, cancel and redrive them."""
+"""The operations by which targets end their own runs, and owners retry, cancel and redrive them.
+
+Few requests are for these: what carries them out is imported by those that are.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from hourbell.api.strict_json import bad
 from hourbell.api.views import encode_json, run_json
 from hourbell.domain.instants import format_instant
 from hourbell.domain.run_state import RunState
-from hourbell.services import control_runs, runs
+from hourbell.services import runs
 
 # Progress and results are notes, not payloads: they travel in a header, and with every read of the run.
 PROGRESS_MAX_BYTES = 4_096
@@ -23,6 +26,7 @@ ERROR_MAX_CHARACTERS = 500
 def heartbeat_run(call: Call) -> Reply:
     """Whoever executes a run keeps its lease."""
     from hourbell.api import models
+    from hourbell.services import control_runs
 
     text, value = call.json_object()
     body = models.validated(models.HeartbeatIn, value)
@@ -36,6 +40,7 @@ def heartbeat_run(call: Call) -> Reply:
 def complete_run(call: Call) -> Reply:
     """Whoever executes a run ends it."""
     from hourbell.api import models
+    from hourbell.services import control_runs
 
     text, value = call.json_object()
     body = models.validated(models.CompleteIn, value)
@@ -54,6 +59,7 @@ def complete_run(call: Call) -> Reply:
 def fail_run(call: Call) -> Reply:
     """Whoever executes a run gives up; the job's retry policy decides what follows."""
     from hourbell.api import models
+    from hourbell.services import control_runs
 
     _, value = call.json_object()
     body = models.validated(models.FailIn, value)
@@ -72,6 +78,8 @@ def fail_run(call: Call) -> Reply:
 
 def retry_run(call: Call) -> Reply:
     """The same run id, a full set of attempts."""
+    from hourbell.services import control_runs
+
     _empty(call)
     scheduler = call.api.scheduler
     control_runs.retry_run(scheduler.database, scheduler.lanes, call.tenant_id, _run_id(call), now=call.now)
@@ -80,6 +88,8 @@ def retry_run(call: Call) -> Reply:
 
 def cancel_run(call: Call) -> Reply:
     """A worker that has it stops at its next heartbeat."""
+    from hourbell.services import control_runs
+
     _empty(call)
     scheduler = call.api.scheduler
     control_runs.cancel_run(scheduler.database, scheduler.lanes, call.tenant_id, _run_id(call), now=call.now)
@@ -89,6 +99,7 @@ def cancel_run(call: Call) -> Reply:
 def redrive_runs(call: Call) -> Reply:
     """Oldest first."""
     from hourbell.api import models
+    from hourbell.services import control_runs
 
     _, value = call.json_object()
     body = models.validated(models.RedriveIn, value)
