@@ -15,7 +15,7 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler.api_gateway import APIGatewayHttpResolver, Response
 
-from hourbell.api import jobs, meta, run_control, runs, targets
+from hourbell.api import job_batches, jobs, meta, run_control, runs, targets
 from hourbell.api.calls import Api, Call, Reply, read_query
 from hourbell.api.operations import Operation
 from hourbell.api.problems import (
@@ -28,7 +28,14 @@ from hourbell.api.problems import (
 )
 from hourbell.services.authenticate import Principal
 
-OPERATIONS = (*jobs.OPERATIONS, *targets.OPERATIONS, *runs.OPERATIONS, *run_control.OPERATIONS, *meta.OPERATIONS)
+OPERATIONS = (
+    *jobs.OPERATIONS,
+    *job_batches.OPERATIONS,
+    *targets.OPERATIONS,
+    *runs.OPERATIONS,
+    *run_control.OPERATIONS,
+    *meta.OPERATIONS,
+)
 ADMIN = "admin"
 
 Event = Mapping[str, Any]

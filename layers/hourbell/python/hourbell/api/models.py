@@ -28,6 +28,7 @@ from hourbell.api.strict_json import bad, dump
 from hourbell.domain.durations import duration_ms, format_duration, parse_duration
 from hourbell.domain.errors import FieldError, FieldErrors
 from hourbell.domain.limits import (
+    BATCH_MAX_JOBS,
     EXCLUDE_MAX_DATES,
     MAX_ATTEMPTS_LIMIT,
     MAX_RUNS_LIMIT,
@@ -174,6 +175,15 @@ class JobIn(Model):
     timeout: Duration | None = None
     tags: dict[str, Annotated[str, StringConstraints(max_length=256)]] | None = Field(None, max_length=TAGS_MAX)
     paused: bool = False
+
+
+class JobBatchIn(Model):
+    """Many jobs in one call."""
+
+    jobs: list[Any] = Field(
+        min_length=1, max_length=BATCH_MAX_JOBS, json_schema_extra={"items": {"$ref": "#/components/schemas/JobIn"}}
+    )
+    atomic: bool = Field(True, description="all or none; false: each for itself, with a result of its own")
 
 
 class PauseIn(Model):

@@ -110,6 +110,33 @@ class Job(Schema):
     updated_at: Instant
 
 
+class FieldProblem(Schema):
+    """One bad field."""
+
+    field: str = Field(examples=["schedule.cron"])
+    detail: str
+
+
+class JobCreated(Schema):
+    """An item of a batch that is not atomic, created."""
+
+    status: Literal[201]
+    job: Job
+
+
+class JobRefused(Schema):
+    """An item of a batch that is not atomic, refused."""
+
+    status: int
+    errors: list[FieldProblem]
+
+
+class JobBatch(Schema):
+    """What became of each job, in the order in which they were sent: jobs, or results where each was for itself."""
+
+    items: list[Job | JobCreated | JobRefused]
+
+
 class Target(Schema):
     """A destination with its limits."""
 
@@ -213,13 +240,6 @@ class Health(Schema):
     status: Literal["ok"]
 
 
-class FieldProblem(Schema):
-    """One bad field."""
-
-    field: str = Field(examples=["schedule.cron"])
-    detail: str
-
-
 class Problem(Schema):
     """Problem details (RFC 9457)."""
 
@@ -232,5 +252,5 @@ class Problem(Schema):
 
 REPLIES: dict[str, type[Schema]] = {
     schema.__name__: schema
-    for schema in (Job, Target, SigningSecret, Run, Missed, Preview, Lease, Redrive, Health, Problem)
+    for schema in (Job, JobBatch, Target, SigningSecret, Run, Missed, Preview, Lease, Redrive, Health, Problem)
 }

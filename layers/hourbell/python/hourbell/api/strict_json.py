@@ -77,6 +77,19 @@ def members(text: str) -> dict[str, str]:
     return found
 
 
+def elements(text: str) -> list[str]:
+    """The elements of a JSON array as they are written; ``text`` must have passed ``parse``."""
+    found: list[str] = []
+    position = _skip(text, 0) + 1
+    while text[position := _skip(text, position)] != "]":
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+        _, end = _PLAIN.raw_decode(text, position)
+        found.append(text[position:end])
+        position = end
+    return found
+
+
 def compact(text: str) -> str:
     """The same JSON without white space between its tokens."""
     return _GAPS.sub(lambda match: match[1] or "", text)

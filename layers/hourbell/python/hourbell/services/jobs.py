@@ -112,14 +112,14 @@ def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition,
         ConflictError: the name is taken.
     """
     job_id = new_job_id(now, cell=scheduler.cell)
-    first = _first_occurrence(definition.schedule, job_id, now)
+    first = first_occurrence(definition.schedule, job_id, now)
     if first is None:
-        raise _exhausted()
+        raise exhausted()
     state = JobState.PAUSED if definition.paused else JobState.ACTIVE
 
     def create(connection: Connection) -> tuple[Job, list[LaneMessage]]:
         target_id = resolve_target(connection, tenant_id, definition.target, now=now)
-        jobs.insert_job(connection, tenant_id, job_id, _values(definition, target_id, state), now=floor_ms(now))
+        jobs.insert_job(connection, tenant_id, job_id, job_values(definition, target_id, state), now=floor_ms(now))
         _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state)
         return _planned(scheduler, connection, tenant_id, job_id, now)
 
@@ -148,7 +148,7 @@ def list_jobs(
 
     def read(connection: Connection) -> list[Job]:
         stored = jobs.list_jobs(connection, tenant_id, only, before_id=before_id, limit=limit)
-        return _view(connection, stored, now)
+        return view_jobs(connection, stored, now)
 
     return scheduler.database.run(read)
 
@@ -307,9 +307,10 @@ def list_upcoming(scheduler: Scheduler, tenant_id: UUID, job_id: UUID, *, count:
 # --- what is written ---
 
 
-def _first_occurrence(
+def first_occurrence(
     schedule: Schedule, job_id: UUID, after: datetime, skipped: Collection[datetime] = ()
 ) -> datetime | None:
+    """The first after ``after`` that its user has not taken out."""
     from hourbell.domain.schedule import next_after
 
     found = next_after(schedule, job_id, after)
@@ -318,11 +319,13 @@ def _first_occurrence(
     return None if found is None else found.scheduled_for
 
 
-def _exhausted() -> FieldErrors:
+def exhausted() -> FieldErrors:
+    """What a schedule without a future is refused with."""
     return FieldErrors([FieldError("schedule", "has no occurrence after now")])
 
 
-def _values(definition: JobDefinition, target_id: UUID, state: JobState) -> JobValues:
+def job_values(definition: JobDefinition, target_id: UUID, state: JobState) -> JobValues:
+    """As it is stored."""
     return JobValues(
         name=definition.name,
         target_id=target_id,
@@ -375,10 +378,10 @@ def _write_edit(
     state = _edited_state(stored, paused=definition.paused, moved=moved)
     # Jobs that lost their place start anew from here: resumed by the edit, or once found impossible to plan.
     placed = moved or (state is JobState.ACTIVE and (stored.state == JobState.PAUSED or bool(stored.error)))
-    first = _first_occurrence(definition.schedule, job_id, now, stored.skipped) if placed else None
+    first = first_occurrence(definition.schedule, job_id, now, stored.skipped) if placed else None
     if placed and first is None:
         if moved:
-            raise _exhausted()
+            raise exhausted()
         state = JobState.COMPLETED
     target_id = resolve_target(connection, tenant_id, definition.target, now=now)
     ahead = jobs.count_planned_ahead(connection, [job_id], now=now).get(job_id, 0) if placed else 0
@@ -386,7 +389,7 @@ def _write_edit(
         connection,
         tenant_id,
         job_id,
-        _values(definition, target_id, state),
+        job_values(definition, target_id, state),
         schedule_step=int(moved),
         unplanned=ahead,
         error=None if placed else stored.error,
@@ -418,7 +421,7 @@ def _resume(connection: Connection, tenant_id: UUID, stored: StoredJob, missed: 
     if missed is Missed.CATCH_UP and parked is not None and parked <= now:
         scheduled_for: datetime | None = parked
     else:
-        scheduled_for = _first_occurrence(schedule_from_json(stored.schedule), job_id, now, stored.skipped)
+        scheduled_for = first_occurrence(schedule_from_json(stored.schedule), job_id, now, stored.skipped)
     # Whichever it is, runs that are planned ahead already are planned once more, and counted again.
     ahead = jobs.count_planned_ahead(connection, [job_id], now=now).get(job_id, 0)
     state = JobState.COMPLETED if scheduled_for is None else JobState.ACTIVE
@@ -473,7 +476,7 @@ def _place_after_skip(
         last = due
     else:
         return JobState(stored.state)
-    following = None if last is None else _first_occurrence(schedule, job_id, last, skipped)
+    following = None if last is None else first_occurrence(schedule, job_id, last, skipped)
     if following is None:
         jobs.delete_due(connection, tenant_id, job_id)
         return JobState.COMPLETED
@@ -511,10 +514,11 @@ def _read(connection: Connection, tenant_id: UUID, job_id: UUID, now: datetime) 
     stored = jobs.fetch_job(connection, tenant_id, job_id)
     if stored is None:
         raise NotFoundError("job")
-    return _view(connection, [stored], now)[0]
+    return view_jobs(connection, [stored], now)[0]
 
 
-def _view(connection: Connection, found: Sequence[StoredJob], now: datetime) -> list[Job]:
+def view_jobs(connection: Connection, found: Sequence[StoredJob], now: datetime) -> list[Job]:
+    """Stored jobs as their user sees them."""
     counted = [stored.job_id for stored in found if stored.unfinished or '"max_runs"' in stored.schedule]
     ahead = jobs.count_planned_ahead(connection, counted, now=now) if counted else {}
     return [

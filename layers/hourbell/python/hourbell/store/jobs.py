@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 from uuid import UUID
 
-from hourbell.domain.ids import run_id
+from hourbell.domain.ids import run_id, shard_of
 from hourbell.store.connection import Connection
 from hourbell.store.constraints import translated
 from hourbell.store.sql import query
@@ -70,6 +70,15 @@ class JobValues(NamedTuple):
     tags: str
 
 
+class NewJob(NamedTuple):
+    """A job to be inserted, with its first occurrence and when that is claimed."""
+
+    job_id: UUID
+    values: JobValues
+    scheduled_for: datetime
+    fire_at: datetime
+
+
 class JobFilter(NamedTuple):
     """Which jobs a list shows; None leaves a condition out. ``pattern``: for ILIKE; ``tags``: a JSON object."""
 
@@ -116,6 +125,30 @@ def insert_job(connection: Connection, tenant_id: UUID, job_id: UUID, values: Jo
         connection.execute(
             query("insert_job"), {**values._asdict(), "tenant_id": tenant_id, "job_id": job_id, "now": now}
         )
+
+
+def fetch_jobs(connection: Connection, tenant_id: UUID, job_ids: Sequence[UUID]) -> dict[UUID, StoredJob]:
+    """The tenant's jobs among these, by id."""
+    rows = connection.execute(query("fetch_jobs"), {"tenant_id": tenant_id, "job_ids": list(job_ids)})
+    return {cast("UUID", row[0]): StoredJob(*row) for row in rows.fetchall()}  # type: ignore[arg-type]
+
+
+def insert_jobs(connection: Connection, tenant_id: UUID, made: Sequence[NewJob], *, now: datetime) -> set[UUID]:
+    """Insert jobs with their places in the hot table; the ids of those whose name was not taken."""
+    columns = {name: [getattr(job.values, name) for job in made] for name in JobValues._fields}
+    rows = connection.execute(
+        query("insert_jobs"),
+        {
+            **columns,
+            "job_ids": [job.job_id for job in made],
+            "shard_ids": [shard_of(job.job_id) for job in made],
+            "scheduled_for": [job.scheduled_for for job in made],
+            "fire_at": [job.fire_at for job in made],
+            "tenant_id": tenant_id,
+            "now": now,
+        },
+    )
+    return {cast("UUID", row[0]) for row in rows.fetchall()}
 
 
 def update_job(
