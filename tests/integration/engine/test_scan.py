@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import psycopg
 from hourbell.domain.ids import run_id
-from hourbell.services.claim_due import claim_shards
+from hourbell.services.claim_due import SCAN_RUNS, claim_shards
 from hourbell.services.scan_shards import Scanned, ScanRange, scan_shards
 from hourbell.store.connection import Database
 from hourbell.store.leases import TTL
@@ -243,3 +243,16 @@ def test_max_runs_ends_a_job(database, seed: Seeder, lanes):
     scan(database, lanes)
     assert len(seed.runs()) == 5
     assert seed.rows("select state, runs_planned from job") == [("completed", 5)]
+
+
+def test_many_per_second_jobs_at_once_do_not_make_one_huge_claim(database, seed: Seeder):
+    """Three thousand jobs with 121 runs each inside the horizon: each claim is bounded, and nothing is left out."""
+    seed.jobs(3_000, {"every": "PT1S", "anchor": "2027-05-09T12:00:00.000Z"})
+
+    claimed = database.run(
+        lambda c: claim_shards(c, first_shard=0, last_shard=127, now=T0, horizon=HORIZON, per_shard=64)
+    )
+
+    assert claimed.rows == 3_000
+    assert len(claimed.messages) <= SCAN_RUNS
+    assert seed.rows("select distinct next_run_at from due") == [(T0 + timedelta(seconds=SCAN_RUNS // 3_000),)]

@@ -16,6 +16,12 @@ from hourbell.store import claims
 from hourbell.store.claims import DueRow
 from hourbell.store.connection import Connection
 
+# Runs that one claim makes, about: thousands of per-second jobs at once must neither hold a transaction for long nor
+# keep an API call waiting. What is left of a job stays due, and the next claim goes on there.
+SCAN_RUNS = 20_000
+CALL_RUNS = 5_000
+LEAST_RUNS_PER_JOB = 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
@@ -40,19 +46,19 @@ def claim_shards(
     rows = claims.lock_due_of_shards(
         connection, first_shard=first_shard, last_shard=last_shard, until=until, per_shard=per_shard
     )
-    return _claim_rows(connection, rows, now=now, until=until)
+    return _claim_rows(connection, rows, now=now, until=until, runs=SCAN_RUNS)
 
 
 def claim_jobs(
     connection: Connection, job_ids: Sequence[UUID], *, now: datetime, horizon: timedelta
 ) -> list[LaneMessage]:
-    """Claim exactly these jobs, as far as they are due within the horizon."""
+    """Claim exactly these jobs, as far as they are due within the horizon; of very many, a scan does the rest."""
     until = now + horizon
     rows = claims.lock_due_of_jobs(connection, job_ids, until=until)
-    return _claim_rows(connection, rows, now=now, until=until).messages
+    return _claim_rows(connection, rows, now=now, until=until, runs=CALL_RUNS).messages
 
 
-def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime, until: datetime) -> Claim:
+def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime, until: datetime, runs: int) -> Claim:
     if not rows:
         return Claim(rows=0, messages=[], broken=0)
     # Here, so that a scanner starting on a quiet minute does not import how schedules are computed.
@@ -60,7 +66,7 @@ def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime
     from hourbell.services.plan_due import Planner
 
     jobs = claims.fetch_plannable_jobs(connection, [row.job_id for row in rows])
-    planner = Planner(now=now, until=until)
+    planner = Planner(now=now, until=until, runs_per_job=max(LEAST_RUNS_PER_JOB, runs // len(rows)))
     planned = [
         job
         for row in sorted(rows)  # by job id: writers that meet take their locks in the same order

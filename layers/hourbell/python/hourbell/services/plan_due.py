@@ -10,7 +10,16 @@ from functools import lru_cache
 from hourbell.domain.durations import parse_duration
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.ids import run_id
-from hourbell.domain.planning import CatchUp, CatchUpPolicy, Plan, PlannableJob, lane_for, plan, plans_alike
+from hourbell.domain.planning import (
+    RUNS_PER_CLAIM,
+    CatchUp,
+    CatchUpPolicy,
+    Plan,
+    PlannableJob,
+    lane_for,
+    plan,
+    plans_alike,
+)
 from hourbell.domain.run_state import JobState
 from hourbell.domain.schedule import schedule_from_json
 from hourbell.lanes.messages import LaneMessage
@@ -23,9 +32,10 @@ logger = logging.getLogger(__name__)
 class Planner:
     """Plans locked rows one by one and gathers what the claim writes and sends."""
 
-    def __init__(self, *, now: datetime, until: datetime) -> None:
+    def __init__(self, *, now: datetime, until: datetime, runs_per_job: int) -> None:
         self._now = now
         self._until = until
+        self._limit = min(RUNS_PER_CLAIM, runs_per_job)
         self._alike: dict[tuple[str, str, datetime, datetime], Plan] = {}
         self.writes = ClaimWrites(now=now)
         self.messages: list[LaneMessage] = []
@@ -73,6 +83,7 @@ class Planner:
             next_run_at=row.next_run_at,
             now=self._now,
             until=self._until,
+            limit=self._limit,
         )
         if plans_alike(plannable):
             self._alike[key] = planned
