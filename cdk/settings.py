@@ -3,6 +3,7 @@
 A stage of your own is another entry in `STAGES`; `cdk deploy -c stage=<name>` picks it.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -20,6 +21,14 @@ VISIBILITY_FACTOR = 6
 MAX_CONCURRENCY_RANGE = range(2, 1001)
 MINIMUM_POLLERS_RANGE = range(2, 201)
 MAXIMUM_POLLERS_RANGE = range(2, 2001)
+
+# An ARN of something that a target may name; every part may hold wildcards but the service.
+_TARGET_PATTERN = re.compile(
+    r"arn:(?:aws[a-z-]*|\{partition\}):(?:events|lambda|sns|sqs|states):(?:[a-z0-9*?-]+|\{region\}):"
+    r"(?:[0-9*?]+|\{account\}):[A-Za-z0-9$_.:/*?-]+"
+)
+# Lambda: all environment variables of a function together have at most 4 KB.
+ALLOWED_TARGETS_LENGTH = 2_000
 
 LaneName = Literal["shared", "solo"]
 
@@ -166,6 +175,9 @@ class StageSettings:
     hold_seconds: float = 1
     cell: int = 0
     private_targets: Literal["allow", "refuse"] = "refuse"
+    # The AWS resources that targets may name, as ARNs in which * and ? stand for any letters and any one letter;
+    # {partition}, {region} and {account} are the stage's own. The workers' policy is made of them: see docs/targets.md.
+    allowed_targets: tuple[str, ...] = ()
     log_retention_days: int = 30
     tracing: bool = False
     # Keep data and refuse deletion when a stack goes away.
@@ -178,6 +190,10 @@ class StageSettings:
         _require(1 <= self.scanners <= SHARDS, f"scanners must be 1 to {SHARDS}")
         _require(1 <= self.horizon_seconds <= 900, "horizon_seconds must be 1 to 900, the longest SQS delay")
         _require(set(self.lanes) == {"shared", "solo"}, "the lanes are shared and solo")
+        for pattern in self.allowed_targets:
+            _require(_TARGET_PATTERN.fullmatch(pattern) is not None, f"allowed_targets: {pattern!r} is no such ARN")
+        length = len(" ".join(self.allowed_targets))
+        _require(length <= ALLOWED_TARGETS_LENGTH, f"allowed_targets has {length} letters: wildcards make it shorter")
         aurora = isinstance(self.database, AuroraDatabase)
         _require(not aurora or self.network is not None, "Aurora needs a network")
 
@@ -251,6 +267,13 @@ LOCAL = StageSettings(
     # The emulator looks for due messages once a second.
     hold_seconds=2,
     private_targets="allow",
+    allowed_targets=(
+        "arn:{partition}:lambda:{region}:{account}:function:*",
+        "arn:{partition}:sqs:{region}:{account}:*",
+        "arn:{partition}:sns:{region}:{account}:*",
+        "arn:{partition}:events:{region}:{account}:event-bus/*",
+        "arn:{partition}:states:{region}:{account}:stateMachine:*",
+    ),
     log_retention_days=1,
     keep_data=False,
     layers="local",

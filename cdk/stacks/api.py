@@ -3,6 +3,7 @@
 from aws_cdk import CfnOutput, Stack
 from constructs import Construct
 
+from cdk.constructs.allowed_targets import allowed_targets_environment
 from cdk.constructs.database import DatabaseRole
 from cdk.constructs.function import HourbellFunction, Workshop
 from cdk.constructs.http_api import HttpApi
@@ -58,6 +59,7 @@ class ApiStack(Stack):
                 "HOURBELL_HORIZON_SECONDS": str(settings.horizon_seconds),
                 "HOURBELL_CELL": str(settings.cell),
                 "HOURBELL_PRIVATE_TARGETS": settings.private_targets,
+                **allowed_targets_environment(self, settings=settings),
             },
             place=place,
         )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from aws_cdk import Duration, Stack
 from constructs import Construct
 
+from cdk.constructs.allowed_targets import allowed_targets_environment, grant_call_targets
 from cdk.constructs.database import DatabaseRole
 from cdk.constructs.function import HourbellFunction, Workshop
 from cdk.constructs.lane import Lane
@@ -108,6 +109,7 @@ class PipelineStack(Stack):
             **self._data.signing_key.environment(),
             "HOURBELL_LANE": name,
             "HOURBELL_PRIVATE_TARGETS": self._settings.private_targets,
+            **allowed_targets_environment(self, settings=self._settings),
         }
         worker = self._function(
             id,
@@ -121,6 +123,7 @@ class PipelineStack(Stack):
         self.lanes.grant_send(worker)
         self._data.signing_key.grant_sign(worker)
         grant_read_target_secrets(worker, stage=self._settings.name)
+        grant_call_targets(worker, settings=self._settings)
         lane.feed(worker)
 
     def _partitioner(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hourbell.api.app import Application
 from hourbell.api.calls import Api
-from hourbell.environment import make_database, make_lanes, stage_key
+from hourbell.environment import make_database, make_lanes, stage_key, target_rules
 from hourbell.observability import configure_logging
 from hourbell.services.jobs import Scheduler
 from hourbell.settings import ApiSettings
@@ -33,7 +33,7 @@ def application() -> Application:
         Api(
             scheduler=scheduler,
             stage_key=lambda: stage_key(settings.signing_secret),
-            private_targets=settings.private_targets,
+            target_rules=lambda: target_rules(settings),
         )
     )
 

@@ -10,13 +10,15 @@ from typing import Any
 
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.run_state import RunState
-from hourbell.environment import make_database, make_lanes, read_secret, stage_key
+from hourbell.environment import aws_caller, make_database, make_lanes, stage_key, target_key
 from hourbell.lanes.deliveries import batch_response, message_ids, read_event
 from hourbell.observability import configure_logging, emit
 from hourbell.services.execute_attempt import AttemptExecutor
 from hourbell.services.execute_batch import BatchReport, Executor, execute_batch
 from hourbell.settings import WorkerSettings
 from hourbell.targets.client import make_client
+from hourbell.targets.http import HttpCaller
+from hourbell.targets.registry import Callers
 
 logger = logging.getLogger(__name__)
 
@@ -32,12 +34,12 @@ def wiring() -> tuple[WorkerSettings, asyncio.Runner, Executor]:
     # One event loop for the environment's life: connections to targets and database outlive an invocation.
     runner = asyncio.Runner()
     database = make_database(settings)
-    attempts = AttemptExecutor(
+    http = HttpCaller(
         client=make_client(private_allowed=settings.private_targets),
         clock=_now,
-        stage_key=partial(stage_key, settings.signing_secret),
-        read_secret=read_secret,
+        key=partial(target_key, settings.signing_secret),
     )
+    attempts = AttemptExecutor(callers=Callers(http=http, aws=partial(aws_caller, settings)))
     executor = Executor(database=database, lanes=make_lanes(settings), execute=attempts.execute, clock=_now)
     _warm(runner, executor, settings)
     return settings, runner, executor

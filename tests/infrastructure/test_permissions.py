@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tests.infrastructure.templates import Assembly, as_list
+from dataclasses import replace
+
+import pytest
+
+from cdk.settings import PROD, StageError
+from tests.infrastructure.templates import Assembly, Synthesise, as_list
 
 SHARED, SOLO = "LanesSharedQueue.Arn", "LanesSoloQueue.Arn"
 BOTH_LANES = {SHARED, SOLO}
@@ -44,9 +49,25 @@ def read_secrets(*names: str) -> dict[str, set[str]]:
     return {"secretsmanager:GetSecretValue": set(names)}
 
 
+# What targets may name: nothing in production before its settings say so, everything in the laptop's own account.
+CALL_TARGETS: dict[str, dict[str, set[str]]] = {
+    "prod": {},
+    "local": {
+        "events:PutEvents": {"arn::events:::event-bus/*"},
+        "lambda:InvokeFunction": {"arn::lambda:::function:*"},
+        "sns:Publish": {"arn::sns:::*"},
+        "sqs:SendMessage": {"arn::sqs:::*"},
+        "states:StartExecution": {"arn::states:::stateMachine:*"},
+    },
+}
+
+
 def worker(lane: str, stage: str) -> dict[str, set[str]]:
     secrets = read_secrets(SIGNING_KEY, TARGET_SECRETS.format(stage=stage))
-    return {**send(), **secrets, **{action: {lane} for action in CONSUME}}
+    table = {**send(), **secrets, **{action: {lane} for action in CONSUME}}
+    for action, resources in CALL_TARGETS[stage].items():
+        table[action] = table.get(action, set()) | resources
+    return table
 
 
 def expected(stage: str) -> Table:
@@ -134,3 +155,37 @@ def test_the_proxy_logs_in_as_the_four_roles(prod: Assembly) -> None:
 def test_no_function_has_a_managed_policy(assembly: Assembly) -> None:
     for role in assembly.of_type("AWS::IAM::Role"):
         assert "ManagedPolicyArns" not in role.properties, role.id
+
+
+def test_workers_may_call_exactly_what_the_stage_allows_and_the_api_nothing(synthesise: Synthesise) -> None:
+    allowed = (
+        "arn:aws:lambda:eu-west-1:111122223333:function:settle",
+        "arn:aws:lambda:eu-west-1:111122223333:function:settle:*",
+        "arn:aws:sqs:{region}:{account}:payments-*",
+        "arn:aws:states:eu-west-1:111122223333:stateMachine:close-of-day",
+    )
+    assembly = synthesise(replace(PROD, allowed_targets=allowed))
+    table = granted(assembly)
+    for name in ("worker-shared", "worker-solo"):
+        assert table[name]["lambda:InvokeFunction"] == set(allowed[:2])
+        assert table[name]["sqs:SendMessage"] == BOTH_LANES | {"arn:aws:sqs:::payments-*"}
+        assert table[name]["states:StartExecution"] == {allowed[3]}
+        assert not {"sns:Publish", "events:PutEvents"} & table[name].keys()
+    assert table["api"] == {**expected("prod")["api"], **PROD_DATABASE["api"]}
+    for name in ("api", "worker-shared", "worker-solo"):
+        told = assembly.environment(assembly.functions()[name])["HOURBELL_ALLOWED_TARGETS"]
+        assert told == " ".join(allowed).format(region="", account="")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["*", "arn:aws:s3:::bucket", "arn:aws:*:eu-west-1:1:x", "arn:aws:sqs:eu-west-1:1:a b", "https://sqs/1/q", ""],
+)
+def test_a_stage_may_allow_targets_of_the_known_kinds_only(pattern: str) -> None:
+    with pytest.raises(StageError, match="allowed_targets"):
+        replace(PROD, allowed_targets=(pattern,))
+
+
+def test_a_list_of_targets_that_no_environment_could_hold_is_refused() -> None:
+    with pytest.raises(StageError, match="allowed_targets"):
+        replace(PROD, allowed_targets=("arn:aws:sqs:eu-west-1:111122223333:queue",) * 60)

@@ -14,7 +14,8 @@ import psycopg
 import pytest
 from hourbell.domain.ids import encode
 from hourbell.receiver import DynamoLedger, PostgresLedger, SignatureError, verify
-from hourbell.targets.http import HttpCall, request_headers
+from hourbell.targets.call import TargetCall
+from hourbell.targets.http import request_headers
 from hourbell.targets.signature import format_secret
 from moto import mock_aws
 
@@ -29,12 +30,10 @@ BODY = json.dumps({"n": 1}).encode()
 @pytest.fixture
 def headers() -> dict[str, str]:
     """As a worker sends them."""
-    call = HttpCall(
-        url="https://sink.example/",
-        method="POST",
-        headers={},
-        body=BODY,
-        key=KEY,
+    call = TargetCall(
+        config={"url": "https://sink.example/", "method": "POST", "headers": {}, "secret": None},
+        payload=BODY.decode(),
+        target_id=UUID(int=6),
         timeout=timedelta(seconds=5),
         run_id=UUID(int=7),
         job_id=UUID(int=8),
@@ -43,7 +42,7 @@ def headers() -> dict[str, str]:
         lease_token=UUID(int=9),
         progress='{"done":3}',
     )
-    return request_headers(call, now=T0)
+    return request_headers(call, key=KEY, now=T0)
 
 
 def test_a_workers_call_passes_and_is_taken_apart(headers: dict[str, str]):

@@ -18,10 +18,18 @@ from hourbell.api.schemas import REPLIES
 from hourbell.domain.ids import new_id
 from hourbell.services.jobs import Scheduler
 from hourbell.store.connection import Database
+from hourbell.targets.arns import AllowedTargets, Home
+from hourbell.targets.rules import TargetRules
 
 from tests.seeds import T0, RecordingLanes
 
 HORIZON = timedelta(seconds=120)
+RULES = TargetRules(
+    stage="test",
+    home=Home(region="eu-west-1", account="123456789012"),
+    allowed=AllowedTargets(("arn:aws:*:eu-west-1:123456789012:*",)),
+    private_allowed=True,
+)
 SCOPES = "admin jobs:read jobs:write runs:write targets:write"
 
 
@@ -169,7 +177,7 @@ def admin(conninfo: str) -> Iterator[psycopg.Connection[Any]]:
 @pytest.fixture
 def application(database: Database, lanes: RecordingLanes) -> Application:
     scheduler = Scheduler(database=database, lanes=lanes, horizon=HORIZON)
-    return Application(Api(scheduler=scheduler, stage_key=lambda: b"stage secret", private_targets=True))
+    return Application(Api(scheduler=scheduler, stage_key=lambda: b"stage secret", target_rules=lambda: RULES))
 
 
 def new_tenant(admin: psycopg.Connection[Any], name: str) -> UUID:

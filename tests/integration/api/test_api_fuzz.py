@@ -6,7 +6,9 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from tests.integration.api.conftest import Client
+import pytest
+
+from tests.integration.api.conftest import RULES, Client
 
 JOB = {
     "name": "a",
@@ -39,6 +41,13 @@ TARGET = {
     "burst": 6,
     "max_concurrency": 7,
 }
+KINDS = [
+    {"lambda": {"arn": "arn:aws:lambda:eu-west-1:123456789012:function:settle:live", "invocation": "async"}},
+    {"sqs": {"queue_url": "https://sqs.eu-west-1.amazonaws.com/123456789012/a.fifo", "message_group_id": "g"}},
+    {"sns": {"topic_arn": "arn:aws:sns:eu-west-1:123456789012:a", "message_group_id": None}},
+    {"eventbridge": {"bus": "default", "source": "payments", "detail_type": "due"}},
+    {"step_functions": {"state_machine_arn": "arn:aws:states:eu-west-1:123456789012:stateMachine:settle"}},
+]
 HOSTILE: list[Any] = [
     None, True, 0, -1, 1.0, 1.5, 1e300, 2**31, 2**63, 10**400,
     "", " ", "x", "1", "\0", "\ud800", "\u202e", "\n", "\u0661", "%s", "'; --", "x" * 5_000, "../../etc",
@@ -65,16 +74,23 @@ def replaced(body: dict[str, Any], path: tuple, value: Any) -> dict[str, Any]:
     return changed
 
 
+def with_secret(client: Client, body: dict[str, Any]) -> dict[str, Any]:
+    """The body with a secret that the client's tenant may name."""
+    path = ("target", "http", "secret") if "target" in body else ("http", "secret")
+    return replaced(body, path, RULES.secret_prefix(client.tenant_id) + "s")
+
+
 def is_fine(answer) -> bool:
     return answer.status in (200, 201) or (answer.status in (400, 409) and len(answer.fields) > 0)
 
 
 def test_hostile_jobs(client: Client, admin):
-    bodies = [JOB, {**JOB, "schedule": EVERY}, {**JOB, "schedule": AT}]
+    job = with_secret(client, JOB)
+    bodies = [job, {**job, "schedule": EVERY}, {**job, "schedule": AT}]
     answers = []
     for body in bodies:
         for path in paths(body):
-            if body is not JOB and path[0] != "schedule":
+            if body is not job and path[0] != "schedule":
                 continue
             for value in HOSTILE:
                 answers.append((path, value, client.post("/v1/jobs", replaced(body, path, value))))
@@ -86,29 +102,44 @@ def test_hostile_jobs(client: Client, admin):
 
 
 def test_hostile_edits(client: Client):
-    path_of_job = f"/v1/jobs/{client.post('/v1/jobs', JOB).json['id']}"
+    job = with_secret(client, JOB)
+    path_of_job = f"/v1/jobs/{client.post('/v1/jobs', job).json['id']}"
     answers = [
-        (path, value, client.patch(path_of_job, replaced(JOB, path, value)))
-        for path in paths(JOB)
+        (path, value, client.patch(path_of_job, replaced(job, path, value)))
+        for path in paths(job)
         for value in HOSTILE[::2]
     ]
 
     assert [(path, value, answer.text) for path, value, answer in answers if not is_fine(answer)] == []
-    assert client.patch(path_of_job, JOB).status == 200
+    assert client.patch(path_of_job, job).status == 200
 
 
 def test_hostile_targets(bare: Client, admin):
+    target = with_secret(bare, TARGET)
     answers = []
-    for path in paths(TARGET):
+    for path in paths(target):
         for value in HOSTILE:
-            answers.append((path, value, bare.post("/v1/targets", replaced(TARGET, path, value))))
+            answers.append((path, value, bare.post("/v1/targets", replaced(target, path, value))))
             admin.execute("delete from target")
     assert [(path, value, answer.text) for path, value, answer in answers if not is_fine(answer)] == []
 
-    own = f"/v1/targets/{bare.post('/v1/targets', TARGET).json['id']}"
+    own = f"/v1/targets/{bare.post('/v1/targets', target).json['id']}"
     answers = [
-        (path, value, bare.patch(own, replaced(TARGET, path, value))) for path in paths(TARGET) for value in HOSTILE
+        (path, value, bare.patch(own, replaced(target, path, value))) for path in paths(target) for value in HOSTILE
     ]
+    assert [(path, value, answer.text) for path, value, answer in answers if not is_fine(answer)] == []
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: next(iter(kind)))
+def test_hostile_targets_in_aws(bare: Client, admin, kind: dict[str, Any]):
+    target = {"name": "t", **kind}
+    assert bare.post("/v1/targets", target).status == 201
+    answers = []
+    for path in paths(kind):
+        for value in HOSTILE:
+            admin.execute("delete from target")
+            answers.append((path, value, bare.post("/v1/targets", replaced(target, path, value))))
+
     assert [(path, value, answer.text) for path, value, answer in answers if not is_fine(answer)] == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
@@ -30,15 +31,17 @@ def environment(monkeypatch, postgres, database_name):
         "STAGE": "test",
         "DATABASE": postgres.conninfo(database=database_name, user="hourbell_api"),
         "DATABASE_AUTH": "none",
-        "LANE_SHARED_URL": "http://127.0.0.1:9/shared",
-        "LANE_SOLO_URL": "http://127.0.0.1:9/solo",
+        "LANE_SHARED_URL": "https://sqs.eu-west-1.amazonaws.com/123456789012/hourbell-test-shared",
+        "LANE_SOLO_URL": "https://sqs.eu-west-1.amazonaws.com/123456789012/hourbell-test-solo",
         "HOLD_SECONDS": "1",
         "HORIZON_SECONDS": "120",
         "CELL": "0",
         "SIGNING_SECRET": "hourbell/test/signing",
         "PRIVATE_TARGETS": "refuse",
+        "ALLOWED_TARGETS": "arn:aws:events:eu-west-1:123456789012:event-bus/orders arn:aws:sqs:*:123456789012:jobs-*",
     }.items():
         monkeypatch.setenv(f"HOURBELL_{name}", value)
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
 
 
 @pytest.fixture
@@ -91,6 +94,24 @@ def test_a_stage_without_private_targets_refuses_them(functions, key):
 
     assert reply["statusCode"] == 400
     assert "http.url" in reply["body"]
+
+
+@pytest.mark.parametrize(
+    ("target", "field"),
+    [
+        ('"eventbridge": {"bus": "orders", "source": "hourbell", "detail_type": "due"}', None),
+        ('"eventbridge": {"bus": "default", "source": "hourbell", "detail_type": "due"}', "eventbridge.bus"),
+        ('"sqs": {"queue_url": "https://sqs.eu-west-2.amazonaws.com/123456789012/jobs-a"}', None),
+        ('"sqs": {"queue_url": "https://sqs.eu-west-2.amazonaws.com/123456789012/other"}', "sqs.queue_url"),
+        ('"sqs": {"queue_url": "http://127.0.0.1:4566/123456789012/jobs-a"}', "sqs.queue_url"),
+    ],
+)
+def test_a_stage_lets_targets_name_what_its_settings_list(functions, key, target: str, field: str | None):
+    reply = request(functions, "POST", "/v1/targets", f"Bearer {key}", f'{{"name": "a", {target}}}')
+
+    assert reply["statusCode"] == (201 if field is None else 400), reply["body"]
+    if field is not None:
+        assert json.loads(reply["body"])["errors"][0]["field"] == field
 
 
 def test_health_document_and_page_need_no_key(functions):

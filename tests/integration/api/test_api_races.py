@@ -16,7 +16,7 @@ from hourbell.services.claim_due import claim_shards
 from hourbell.services.jobs import Scheduler
 from hourbell.store.connection import Database
 
-from tests.integration.api.conftest import HORIZON, Client, wait_for_a_waiter
+from tests.integration.api.conftest import HORIZON, RULES, Client, wait_for_a_waiter
 from tests.seeds import T0, RecordingLanes
 
 SOON = format_instant(T0 + timedelta(seconds=200))
@@ -29,7 +29,7 @@ def clients(client: Client, postgres, database_name) -> Iterator[list[Client]]:
 
     def application(database: Database) -> Application:
         scheduler = Scheduler(database=database, lanes=RecordingLanes(), horizon=HORIZON)
-        return Application(Api(scheduler=scheduler, stage_key=lambda: b"x", private_targets=True))
+        return Application(Api(scheduler=scheduler, stage_key=lambda: b"x", target_rules=lambda: RULES))
 
     yield [Client(application(database), client.tenant_id) for database in opened]
     for database in opened:

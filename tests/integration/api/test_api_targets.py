@@ -11,16 +11,17 @@ from hourbell.receiver import verify
 from hourbell.store.connection import Database
 from hourbell.targets.signature import sign, signing_key
 
-from tests.integration.api.conftest import Client, wait_for_a_waiter
+from tests.integration.api.conftest import RULES, Client, wait_for_a_waiter
 from tests.seeds import T0
 
 
 def test_a_target_is_created_read_and_listed(bare: Client):
+    secret = RULES.secret_prefix(bare.tenant_id) + "billing"
     created = bare.post(
         "/v1/targets",
         {
             "name": "billing",
-            "http": {"url": "https://Example.com", "headers": {"X-A": "1"}, "secret": "hourbell/billing"},
+            "http": {"url": "https://Example.com", "headers": {"X-A": "1"}, "secret": secret},
             "rate_per_second": 50,
             "burst": 100,
             "max_concurrency": 20,
@@ -35,7 +36,7 @@ def test_a_target_is_created_read_and_listed(bare: Client):
         "url": "https://example.com/",
         "method": "POST",
         "headers": {"X-A": "1"},
-        "secret": "hourbell/billing",
+        "secret": secret,
     }
     assert (target["rate_per_second"], target["burst"], target["max_concurrency"]) == (50, 100, 20)
     assert bare.get(f"/v1/targets/{target['id']}").json == target
@@ -217,7 +218,8 @@ def test_a_target_owner_can_verify_what_a_worker_signs(client: Client):
 
 
 def test_a_target_with_a_secret_of_its_own_shows_its_name_only(client: Client):
-    http = {"url": "http://127.0.0.1:9/", "secret": "hourbell/test/targets/a"}
+    secret = RULES.secret_prefix(client.tenant_id) + "a"
+    http = {"url": "http://127.0.0.1:9/", "secret": secret}
     target = client.post("/v1/targets", {"name": "own", "http": http}).json
     answer = client.get(f"/v1/targets/{target['id']}/signing-secret")
-    assert answer.json == {"signing_secret": None, "secret": "hourbell/test/targets/a"}
+    assert answer.json == {"signing_secret": None, "secret": secret}

@@ -95,6 +95,7 @@ def environment(aws: str, database: str) -> dict[str, str]:
         "HOURBELL_SIGNING_SECRET": "signing",
         "HOURBELL_FIRST_KEY_SECRET": "first",
         "HOURBELL_PRIVATE_TARGETS": "refuse",
+        "HOURBELL_ALLOWED_TARGETS": "",
         "HOURBELL_LANE": "shared",
     }
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 from hourbell.domain.run_state import JobState, Lane, RunOrigin, RunState
+from hourbell.domain.target_kind import TargetKind
 from hourbell.local.postgres import PostgresServer
 from hourbell.store import migrate as module
 from hourbell.store.bootstrap import ROLES, bootstrap
@@ -64,6 +65,7 @@ def test_a_failing_migration_leaves_nothing_behind(conninfo: str, monkeypatch: p
         ("run_lane_check", Lane),
         ("run_origin_check", RunOrigin),
         ("job_state_check", JobState),
+        ("target_kind_check", TargetKind),
     ],
 )
 def test_the_words_of_the_code_are_the_words_of_the_schema(conninfo: str, constraint: str, words: type):

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import hmac
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -15,16 +16,20 @@ import httpx
 import pytest
 from hourbell.domain.ids import encode
 from hourbell.domain.outcome import AttemptOutcome, AttemptResult
-from hourbell.targets.http import ERROR_MAX_CHARACTERS, RESPONSE_MAX_BYTES, HttpCall, call_http, request_headers
+from hourbell.targets.call import ERROR_MAX_CHARACTERS, TargetCall
+from hourbell.targets.http import RESPONSE_MAX_BYTES, call_http, request_headers
 
 from tests.seeds import T0
 
-CALL = HttpCall(
-    url="http://sink.test/a",
-    method="POST",
-    headers={"X-Team": "payments", "Idempotency-Key": "theirs"},
-    body=b'{"n":1}',
-    key=b"key",
+CALL = TargetCall(
+    config={
+        "url": "http://sink.test/a",
+        "method": "POST",
+        "headers": {"X-Team": "payments", "Idempotency-Key": "theirs"},
+        "secret": None,
+    },
+    payload='{"n":1}',
+    target_id=UUID(int=6),
     timeout=timedelta(seconds=5),
     run_id=UUID(int=7),
     job_id=UUID(int=8),
@@ -34,10 +39,10 @@ CALL = HttpCall(
 )
 
 
-def call(handler: Any, made: HttpCall = CALL) -> AttemptResult:
+def call(handler: Any, made: TargetCall = CALL) -> AttemptResult:
     async def run() -> AttemptResult:
         async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as client:
-            return await call_http(client, made, now=T0)
+            return await call_http(client, made, key=b"key", now=T0)
 
     return asyncio.run(run())
 
@@ -50,7 +55,7 @@ def test_the_request_is_what_the_contract_says():
     seen: list[httpx.Request] = []
     call(lambda request: seen.append(request) or httpx.Response(204))
     (request,) = seen
-    assert (request.method, str(request.url), request.content) == ("POST", CALL.url, CALL.body)
+    assert (request.method, str(request.url), request.content) == ("POST", "http://sink.test/a", b'{"n":1}')
     assert request.headers["idempotency-key"] == encode("run", CALL.run_id)
     assert request.headers["hourbell-attempt"] == "2"
     assert request.headers["hourbell-job"] == encode("job", CALL.job_id)
@@ -61,8 +66,8 @@ def test_the_request_is_what_the_contract_says():
 
 
 def test_the_signature_is_standard_webhooks():
-    headers = request_headers(CALL, now=T0)
-    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + CALL.body
+    headers = request_headers(CALL, key=b"key", now=T0)
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + CALL.payload.encode()
     expected = base64.b64encode(hmac.digest(b"key", signed, hashlib.sha256)).decode()
     assert headers["webhook-signature"] == f"v1,{expected}"
     assert headers["webhook-timestamp"] == str(int(T0.timestamp()))
@@ -119,11 +124,9 @@ def test_a_target_that_does_not_answer_in_time_is_cut_off():
         raise AssertionError
 
     async def run() -> AttemptResult:
-        made = HttpCall(
-            **{name: getattr(CALL, name) for name in CALL.__slots__} | {"timeout": timedelta(milliseconds=20)}
-        )
+        made = replace(CALL, timeout=timedelta(milliseconds=20))
         async with httpx.AsyncClient(transport=httpx.MockTransport(hang)) as client:
-            return await call_http(client, made, now=T0)
+            return await call_http(client, made, key=b"key", now=T0)
 
     assert asyncio.run(run()).outcome is AttemptOutcome.TIMED_OUT
 

@@ -65,13 +65,26 @@ class Run(TypedDict):
     attempts: NotRequired[list[Attempt]]
 
 
-class Target(TypedDict):
+# By another spelling, because of ``lambda``: the member of the target's kind, and none for the others.
+_TargetKinds = TypedDict(
+    "_TargetKinds",
+    {
+        "http": NotRequired[dict[str, Any]],
+        "lambda": NotRequired[dict[str, Any]],
+        "sqs": NotRequired[dict[str, Any]],
+        "sns": NotRequired[dict[str, Any]],
+        "eventbridge": NotRequired[dict[str, Any]],
+        "step_functions": NotRequired[dict[str, Any]],
+    },
+)
+
+
+class Target(_TargetKinds):
     """A target as the API shows it."""
 
     id: str
     name: str
     state: str
-    http: NotRequired[dict[str, Any]]
 
 
 class Occurrence(TypedDict):
@@ -183,9 +196,10 @@ class Client:
         """Whether the API answers. Needs no key."""
         return self._object("GET", "/v1/health")
 
-    def create_target(self, name: str, http: JsonObject) -> Target:
-        """Name an HTTP destination."""
-        return cast("Target", self._object("POST", "/v1/targets", json={"name": name, "http": http}))
+    def create_target(self, name: str, http: JsonObject | None = None, **members: Any) -> Target:
+        """Name a destination: ``http``, or the member of another kind (``sqs={"queue_url": …}``); and its limits."""
+        kind = {} if http is None else {"http": http}
+        return cast("Target", self._object("POST", "/v1/targets", json={"name": name, **kind, **members}))
 
     def delete_target(self, target_id: str) -> None:
         """Forget a target that no job uses."""

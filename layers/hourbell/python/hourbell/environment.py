@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.run_state import Lane
 from hourbell.lanes.sqs import SqsLanes
-from hourbell.settings import LaneSettings, Settings, SettingsError
+from hourbell.settings import LaneSettings, Settings, SettingsError, TargetSettings
 
 if TYPE_CHECKING:
     from hourbell.store.connection import Database
+    from hourbell.targets.aws import AwsCaller, AwsService
+    from hourbell.targets.rules import TargetRules
 
 SECRET_TTL_SECONDS = 300
 
@@ -27,20 +31,43 @@ class SecretError(HourbellError):
     """A secret could not be read, or has no usable value."""
 
 
+# Clients may be shared by threads, but are not made by two at once (boto3 guide, "Multithreading or multiprocessing").
+_making_client = threading.RLock()
+
+
 @cache
 def aws_client(service: str) -> Any:
     """The environment's client for an AWS service: standard retries, short connect timeout."""
+    with _making_client:
+        return _make_client(service, None, attempts=4, read_timeout=10, max_pool_connections=16)
+
+
+def target_client(service: AwsService) -> Any:
+    """The environment's client for the AWS targets of one region; ``AwsCaller`` calls it from its threads."""
+    with _making_client:
+        return _target_client(service)
+
+
+@lru_cache(maxsize=32)
+def _target_client(service: AwsService) -> Any:
+    return _make_client(
+        service.name,
+        service.region,
+        attempts=service.attempts,
+        read_timeout=service.read_seconds,
+        max_pool_connections=service.connections,
+        # NAT gateways forget a connection that is silent for 350 s, and a function may think for longer.
+        tcp_keepalive=True,
+    )
+
+
+def _make_client(name: str, region: str | None, *, attempts: int, **config: Any) -> Any:
     import boto3
     from botocore.config import Config
 
-    config = Config(
-        connect_timeout=2,
-        read_timeout=10,
-        retries={"mode": "standard", "total_max_attempts": 4},
-        max_pool_connections=16,
-    )
+    retries: Any = {"mode": "standard", "total_max_attempts": attempts}
     client: Any = boto3.client  # the stubs know each service by name only
-    return client(service, config=config)
+    return client(name, region_name=region, config=Config(connect_timeout=2, retries=retries, **config))
 
 
 def make_database(settings: Settings) -> Database:
@@ -97,17 +124,23 @@ def make_lanes(settings: LaneSettings) -> SqsLanes:
 _secrets: dict[str, tuple[float, str]] = {}
 
 
+def _kept(name: str) -> str | None:
+    kept = _secrets.get(name)
+    return kept[1] if kept is not None and kept[0] > time.monotonic() else None
+
+
 def read_secret(name: str) -> str:
     """The text of a Secrets Manager secret, kept for ``SECRET_TTL_SECONDS``.
 
     Raises:
         SecretError: it does not exist, may not be read, or is binary.
     """
+    kept = _kept(name)
+    if kept is not None:
+        return kept
+
     from botocore.exceptions import BotoCoreError, ClientError
 
-    kept = _secrets.get(name)
-    if kept is not None and kept[0] > time.monotonic():
-        return kept[1]
     try:
         value = aws_client("secretsmanager").get_secret_value(SecretId=name).get("SecretString")
     except (BotoCoreError, ClientError) as error:
@@ -127,3 +160,44 @@ def stage_key(secret_name: str) -> bytes:
         except (ValueError, KeyError) as error:
             raise SecretError(f"secret {secret_name!r} is JSON without a member 'key'") from error
     return text.encode()
+
+
+@cache
+def target_rules(settings: TargetSettings) -> TargetRules:
+    """What the stage lets targets be."""
+    from hourbell.targets.arns import AllowedTargets, Home
+    from hourbell.targets.rules import TargetRules
+
+    # Lanes and targets without a region are where the functions are; the URLs name the account.
+    *_, account, _ = settings.lane_shared_url.split("/")
+    return TargetRules(
+        stage=settings.stage,
+        home=Home(region=os.environ["AWS_REGION"], account=account),
+        allowed=AllowedTargets(settings.allowed_targets),
+        private_allowed=settings.private_targets,
+    )
+
+
+@cache
+def aws_caller(settings: TargetSettings) -> AwsCaller:
+    """What this environment calls targets in AWS with."""
+    from hourbell.targets.aws import AwsCaller
+
+    return AwsCaller(target_client, target_rules(settings))
+
+
+async def target_key(stage_secret: str, target_id: UUID, secret: str | None) -> bytes:
+    """The key that signs the calls of a target: its own secret, or one derived from the stage's.
+
+    Raises:
+        SecretError: as ``read_secret``.
+    """
+    import asyncio
+
+    from hourbell.targets.signature import parse_secret, signing_key
+
+    name = stage_secret if secret is None else secret
+    if _kept(name) is None:
+        # Secrets Manager may take its time, and the leases of other runs must be kept meanwhile.
+        await asyncio.to_thread(read_secret, name)
+    return signing_key(stage_key(name), target_id) if secret is None else parse_secret(read_secret(name))

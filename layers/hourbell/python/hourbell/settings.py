@@ -75,7 +75,12 @@ def _parse_private_targets(text: str) -> bool:
     return text == "allow"
 
 
-_PARSERS: Mapping[str, Callable[[str], object]] = {"int": int, "float": float, "bool": _parse_private_targets}
+_PARSERS: Mapping[str, Callable[[str], object]] = {
+    "int": int,
+    "float": float,
+    "bool": _parse_private_targets,
+    "tuple[str, ...]": lambda text: tuple(text.split()),
+}
 
 
 class LaneSettings(Settings):
@@ -92,21 +97,25 @@ class ScannerSettings(LaneSettings):
     horizon_seconds: float
 
 
-class ApiSettings(LaneSettings):
+class TargetSettings(LaneSettings):
+    """What those who check or call targets get. ``allowed_targets``: ARN patterns, with blanks between them."""
+
+    signing_secret: str
+    private_targets: bool
+    allowed_targets: tuple[str, ...]
+
+
+class ApiSettings(TargetSettings):
     """The HTTP API."""
 
     horizon_seconds: float
     cell: int
-    signing_secret: str
-    private_targets: bool
 
 
-class WorkerSettings(LaneSettings):
+class WorkerSettings(TargetSettings):
     """A worker of one lane."""
 
     lane: str
-    signing_secret: str
-    private_targets: bool
 
 
 class AuthorizerSettings(Settings):

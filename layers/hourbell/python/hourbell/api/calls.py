@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 from uuid import UUID
 
@@ -19,9 +19,14 @@ from hourbell.api.problems import AuthenticationError, TooLargeError
 from hourbell.api.strict_json import bad, is_clean_text
 from hourbell.domain.ids import IdError, Prefix, decode
 from hourbell.domain.limits import LAMBDA_MAX_RESPONSE_BYTES
+from hourbell.domain.target_kind import TargetKind
 from hourbell.services.authenticate import Principal
 from hourbell.services.errors import NotFoundError
 from hourbell.services.jobs import Scheduler
+from hourbell.targets.registry import check_config
+
+if TYPE_CHECKING:
+    from hourbell.targets.rules import TargetRules
 
 MAX_BODY_BYTES = 1_048_576
 # Lambda takes 6 MB, and the body is a string in that: quotes and line ends count twice.
@@ -39,11 +44,14 @@ Scope = Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "admin
 
 @dataclass(frozen=True, kw_only=True)
 class Api:
-    """What all operations work with. ``stage_key``: the stage's signing secret, asked only when something is signed."""
+    """What all operations work with; what only some of them need is asked when they do.
+
+    ``stage_key``: the stage's signing secret. ``target_rules``: what the stage lets targets be.
+    """
 
     scheduler: Scheduler
     stage_key: Callable[[], bytes]
-    private_targets: bool
+    target_rules: Callable[[], TargetRules]
 
     @cached_property
     def cursors(self) -> Cursors:
@@ -80,6 +88,14 @@ class Call:
         if self.caller is None:
             raise AuthenticationError("no caller")
         return self.caller.tenant_id
+
+    def check_target(self, kind: TargetKind, config: Mapping[str, Any]) -> dict[str, Any]:
+        """What is stored of a target's config, if the stage lets this tenant have it.
+
+        Raises:
+            FieldError, FieldErrors: by the names of the members.
+        """
+        return check_config(kind, config, rules=self.api.target_rules(), tenant_id=self.tenant_id)
 
     def path_id(self, prefix: Prefix, kind: str) -> UUID:
         """The id in the path; one that cannot be is one that is not there."""

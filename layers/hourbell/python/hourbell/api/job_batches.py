@@ -49,7 +49,7 @@ def _definitions(call: Call, values: list[Any], texts: list[str]) -> Iterator[Jo
                 models.validated(models.JobIn, value),
                 value,
                 strict_json.compact(strict_json.members(text).get("payload", "null")),
-                private_targets=call.api.private_targets,
+                check_target=call.check_target,
                 now=call.now,
             )
         except (FieldError, FieldErrors) as error:

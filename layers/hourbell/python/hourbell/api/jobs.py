@@ -36,7 +36,7 @@ def create_job(call: Call) -> Reply:
         models.validated(models.JobIn, value),
         value,
         strict_json.compact(strict_json.members(text).get("payload", "null")),
-        private_targets=call.api.private_targets,
+        check_target=call.check_target,
         now=call.now,
     )
     return _reply(jobs.create_job(call.api.scheduler, call.tenant_id, definition, now=call.now), status=201)
@@ -266,7 +266,7 @@ def _revised(call: Call, stored: StoredJob, patch_text: str) -> JobDefinition:
         models.validated(models.JobIn, merged),
         merged,
         strict_json.members(merged_text).get("payload", "null"),
-        private_targets=call.api.private_targets,
+        check_target=call.check_target,
         now=call.now,
         # What the edit leaves alone is not judged again: a one-off's time may be past by now.
         schedule=schedule_from_json(stored.schedule) if same_schedule else None,

@@ -43,30 +43,22 @@ from hourbell.domain.limits import (
 )
 from hourbell.domain.retry import parse_retry_policy
 from hourbell.domain.schedule import Schedule, parse_schedule
+from hourbell.domain.target_kind import TargetKind
 from hourbell.services.jobs import JobDefinition
 from hourbell.services.targets import TargetDefinition
-from hourbell.targets.url_guard import UrlError, check_url
 
 MAX_ERRORS = 50
 DEFAULT_TIMEOUT = "PT30S"
 MAX_HEADERS = 50
-MAX_HEADER_LENGTH = 4_096
+# of AWS resources
+MAX_NAME_LENGTH = 2_048
 
-# RFC 9110: a field name is a token; a value is visible ASCII with blanks and tabs inside.
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}")
-_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?")
-# Set by Hourbell or by the connection: a target's own would be ignored, or would break the request apart.
-_RESERVED = frozenset(
-    {
-        "connection", "content-length", "content-type", "expect", "host", "http2-settings", "idempotency-key",
-        "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
-    }
-)  # fmt: skip
-_RESERVED_PREFIXES = ("hourbell-", "webhook-", "proxy-")
 _TAG_NAME = re.compile(r"[A-Za-z0-9_./@-]{1,64}")
-_SECRET_NAME = r"^[A-Za-z0-9/_+=.@:-]{1,512}$"  # noqa: S105 - the grammar of Secrets Manager names and ARNs
 
 M = TypeVar("M", bound="Model")
+
+# Answers what is stored of a kind's config. Raises FieldError or FieldErrors, by the names of the members.
+CheckTarget = Callable[[TargetKind, Mapping[str, Any]], dict[str, Any]]
 
 
 def _printable(text: str) -> str:
@@ -81,6 +73,9 @@ def _no_id(name: str) -> str:
     return name
 
 
+Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_LENGTH), AfterValidator(_printable)]
+# SQS, "SendMessage … MessageGroupId", read 2026-11
+GroupId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,128}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=NAME_MAX_LENGTH), AfterValidator(_printable)]
 Note = Annotated[str, StringConstraints(max_length=NOTE_MAX_LENGTH)]
 Duration = Annotated[str, Field(examples=["PT30S", "5m", "1d"], description="ISO 8601, or 30s, 5m, 2h, 1d")]
@@ -117,21 +112,71 @@ class HttpIn(Model):
     method: Literal["POST", "PUT", "PATCH", "GET", "DELETE"] = "POST"
     headers: dict[str, str] = Field(default_factory=dict, max_length=MAX_HEADERS)
     secret: str | None = Field(
-        None, pattern=_SECRET_NAME, description="Secrets Manager name of the key that signs the calls"
+        None,
+        max_length=512,
+        examples=["hourbell/prod/targets/ten_01hzy3v7q4e8s9m2k6x0w5t1ab/billing"],
+        description="Secrets Manager name of the key that signs the calls: hourbell/<stage>/targets/<tenant>/…",
     )
 
 
-class InlineTargetIn(Model):
-    """A destination spelled out in the job; equal ones share their limits."""
+class LambdaIn(Model):
+    """A Lambda function."""
 
-    http: HttpIn
+    arn: Text = Field(examples=["arn:aws:lambda:eu-west-1:123456789012:function:settle:live"])
+    invocation: Literal["sync", "async"] = Field("sync", description="whether the run waits for the function's outcome")
 
 
-class TargetIn(Model):
-    """A named destination."""
+class SqsIn(Model):
+    """An SQS queue."""
+
+    queue_url: Text = Field(examples=["https://sqs.eu-west-1.amazonaws.com/123456789012/settlements.fifo"])
+    message_group_id: GroupId | None = Field(None, description="default for FIFO queues: the job's id")
+
+
+class SnsIn(Model):
+    """An SNS topic."""
+
+    topic_arn: Text = Field(examples=["arn:aws:sns:eu-west-1:123456789012:settlements"])
+    message_group_id: GroupId | None = Field(None, description="default for FIFO topics: the job's id")
+
+
+class EventbridgeIn(Model):
+    """An event bus, and what the event is called on it."""
+
+    bus: Text = Field(examples=["default"], description="name or ARN")
+    source: Annotated[Text, StringConstraints(max_length=256)] = Field(examples=["payments"])
+    detail_type: Annotated[Text, StringConstraints(max_length=128)] = Field(examples=["settlement due"])
+
+
+class StepFunctionsIn(Model):
+    """A state machine: one execution per run."""
+
+    state_machine_arn: Text = Field(examples=["arn:aws:states:eu-west-1:123456789012:stateMachine:settle"])
+
+
+class DestinationIn(Model):
+    """What a target calls: exactly one kind."""
+
+    http: HttpIn | None = None
+    lambda_: LambdaIn | None = Field(None, alias="lambda")
+    sqs: SqsIn | None = None
+    sns: SnsIn | None = None
+    eventbridge: EventbridgeIn | None = None
+    step_functions: StepFunctionsIn | None = None
+
+
+# The fields of the model by kind: ``lambda`` is no name that Python takes.
+_FIELDS = {kind: "lambda_" if kind is TargetKind.LAMBDA else kind.value for kind in TargetKind}
+
+
+class InlineTargetIn(DestinationIn):
+    """A destination spelled out in the job, of exactly one kind; equal ones share their limits."""
+
+
+class TargetIn(DestinationIn):
+    """A named destination of exactly one kind."""
 
     name: Annotated[Name, AfterValidator(_no_id)]
-    http: HttpIn
     rate_per_second: float | None = Field(None, ge=0.001, le=100_000, allow_inf_nan=False)
     burst: int | None = Field(None, ge=1, le=1_000_000)
     max_concurrency: int | None = Field(None, ge=1, le=100_000)
@@ -279,7 +324,7 @@ def job_definition(
     value: Mapping[str, Any],
     payload: str,
     *,
-    private_targets: bool,
+    check_target: CheckTarget,
     now: datetime,
     schedule: Schedule | None = None,
     target_id: UUID | None = None,
@@ -292,7 +337,7 @@ def job_definition(
     check = _Collector()
     definition = {
         "schedule": schedule or check(lambda: parse_schedule(value["schedule"], now=now), None),
-        "target": target_id or check(lambda: _job_target(model, private_targets), ""),
+        "target": target_id or check(lambda: _job_target(model, check_target), ""),
         "window_ms": check(lambda: _milliseconds(model.window, "window", 0, WINDOW_MAX_MS), 0),
         "catch_up": check(lambda: _catch_up(model.catch_up), {}),
         "retry": check(lambda: parse_retry_policy(value.get("retry")), None),
@@ -306,16 +351,17 @@ def job_definition(
     return JobDefinition(name=model.name, overlap=model.overlap or "allow", paused=model.paused, **definition)
 
 
-def target_definition(model: TargetIn, *, private_targets: bool) -> TargetDefinition:
+def target_definition(model: TargetIn, *, check_target: CheckTarget) -> TargetDefinition:
     """What is stored of a named target.
 
     Raises:
-        FieldErrors: every bad field by its path.
+        FieldError, FieldErrors: every bad field by its path.
     """
+    kind, config = _destination(model, check_target)
     return TargetDefinition(
         name=model.name,
-        kind="http",
-        config=_http_config(model.http, "http", private_targets),
+        kind=kind,
+        config=config,
         rate_per_second=model.rate_per_second,
         burst=model.burst,
         max_concurrency=model.max_concurrency,
@@ -348,51 +394,33 @@ class _Collector:
             raise FieldErrors(self.errors[:MAX_ERRORS])
 
 
-def _job_target(model: JobIn, private_targets: bool) -> str | TargetDefinition:
+def _job_target(model: JobIn, check_target: CheckTarget) -> str | TargetDefinition:
     if isinstance(model.target, str):
         return model.target
-    config = _http_config(model.target.http, "target.http", private_targets)
-    return TargetDefinition(name=None, kind="http", config=config)
-
-
-def _http_config(http: HttpIn, field: str, private_targets: bool) -> dict[str, Any]:
-    check = _Collector()
-    url = check(lambda: _url(http.url, f"{field}.url", private_targets), "")
-    check(lambda: _check_headers(http.headers, f"{field}.headers"), None)
-    check.raise_all()
-    return {"url": url, "method": http.method, "headers": dict(http.headers), "secret": http.secret}
-
-
-def _url(text: str, field: str, private_targets: bool) -> str:
     try:
-        return str(check_url(text, private_allowed=private_targets))
-    except UrlError as error:
-        raise FieldError(field, str(error)) from None
+        kind, config = _destination(model.target, check_target)
+    except (FieldError, FieldErrors) as error:
+        raise error.under("target") from None
+    return TargetDefinition(name=None, kind=kind, config=config)
 
 
-def _check_headers(headers: Mapping[str, str], field: str) -> None:
-    errors = []
-    seen: set[str] = set()
-    for name, value in headers.items():
-        flaw = _header_flaw(name, value, seen)
-        if flaw:
-            errors.append(FieldError(f"{field}.{name}", flaw))
-        seen.add(name.lower())
-    if errors:
-        raise FieldErrors(errors)
+def _destination(model: DestinationIn, check_target: CheckTarget) -> tuple[TargetKind, dict[str, Any]]:
+    kind, given = _only_kind(model)
+    try:
+        return kind, check_target(kind, given.model_dump())
+    except (FieldError, FieldErrors) as error:
+        raise error.under(kind) from None
 
 
-def _header_flaw(name: str, value: str, seen: set[str]) -> str | None:
-    if not _TOKEN.fullmatch(name):
-        return "is not a header name"
-    lower = name.lower()
-    if lower in _RESERVED or lower.startswith(_RESERVED_PREFIXES):
-        return "is a reserved header"
-    if lower in seen:
-        return "is given twice"
-    if len(value) > MAX_HEADER_LENGTH or not _HEADER_VALUE.fullmatch(value):
-        return f"must be printable ASCII, at most {MAX_HEADER_LENGTH} characters, without blanks around it"
-    return None
+def _only_kind(model: DestinationIn) -> tuple[TargetKind, Model]:
+    given = [(kind, value) for kind in TargetKind if (value := getattr(model, _FIELDS[kind])) is not None]
+    if not given:
+        kinds = ", ".join(kind for kind in TargetKind if kind is not TargetKind.HTTP)
+        raise FieldError(TargetKind.HTTP, f"is required, or one of {kinds}")
+    first, *others = given
+    if others:
+        raise FieldError(others[0][0], f"is given beside {first[0]}, and a target has one kind")
+    return first
 
 
 def _catch_up(model: CatchUpIn | None) -> dict[str, Any]:

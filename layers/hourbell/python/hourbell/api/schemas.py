@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from hourbell.domain.run_state import JobState, RunOrigin, RunState
 
@@ -62,10 +63,59 @@ class Http(Schema):
     secret: str | None
 
 
-class InlineTarget(Schema):
-    """A destination that the job spells out."""
+class Lambda(Schema):
+    """A Lambda function."""
 
-    http: Http
+    arn: str
+    invocation: Literal["sync", "async"]
+
+
+class Sqs(Schema):
+    """An SQS queue."""
+
+    queue_url: str
+    message_group_id: str | None
+
+
+class Sns(Schema):
+    """An SNS topic."""
+
+    topic_arn: str
+    message_group_id: str | None
+
+
+class Eventbridge(Schema):
+    """An event bus, and what the event is called on it."""
+
+    bus: str
+    source: str
+    detail_type: str
+
+
+class StepFunctions(Schema):
+    """A state machine."""
+
+    state_machine_arn: str
+
+
+def _no_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+def _absent(**options: Any) -> Any:
+    """A member that is not there, rather than null, where the target is of another kind."""
+    return Field(None, json_schema_extra=_no_default, **options)
+
+
+class InlineTarget(Schema):
+    """A destination that the job spells out: the member of its kind."""
+
+    http: Http | SkipJsonSchema[None] = _absent()
+    lambda_: Lambda | SkipJsonSchema[None] = _absent(alias="lambda")
+    sqs: Sqs | SkipJsonSchema[None] = _absent()
+    sns: Sns | SkipJsonSchema[None] = _absent()
+    eventbridge: Eventbridge | SkipJsonSchema[None] = _absent()
+    step_functions: StepFunctions | SkipJsonSchema[None] = _absent()
 
 
 class CatchUp(Schema):
@@ -137,14 +187,13 @@ class JobBatch(Schema):
     items: list[Job | JobCreated | JobRefused]
 
 
-class Target(Schema):
-    """A destination with its limits."""
+class Target(InlineTarget):
+    """A destination with its limits: the member of its kind, and none for the others."""
 
     id: str = Field(examples=["tgt_01hzy3v7q4e8s9m2k6x0w5t1ab"])
     state: Literal["active", "paused"]
     version: int
     name: str | None
-    http: Http
     rate_per_second: float | None
     burst: int | None
     max_concurrency: int | None

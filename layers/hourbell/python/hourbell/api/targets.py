@@ -11,7 +11,9 @@ from hourbell.api.calls import Call, Reply
 from hourbell.api.cursors import Listing
 from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
 from hourbell.api.views import encode_json, etag, target_json, target_mapping
+from hourbell.domain.target_kind import TargetKind
 from hourbell.services import targets
+from hourbell.services.errors import StateError
 from hourbell.services.targets import TargetDefinition, TargetState
 from hourbell.store.connection import Database
 from hourbell.store.targets import StoredTarget
@@ -21,7 +23,7 @@ _SHOWN_STATES = tuple(state.value for state in TargetState if state is not Targe
 
 
 def create_target(call: Call) -> Reply:
-    """The URL is checked here and, with its address, at every call."""
+    """Where it leads is checked here, and again at every call."""
     definition = _definition(call, call.json_object()[1])
     return _reply(targets.create_target(_database(call), call.tenant_id, definition, now=call.now), status=201)
 
@@ -77,6 +79,8 @@ def get_signing_secret(call: Call) -> Reply:
     """Nothing of it is stored: a target without a secret of its own signs with a key derived from the stage's."""
     target_id = call.path_id("tgt", "target")
     stored = targets.get_target(call.api.scheduler.database, call.tenant_id, target_id)
+    if stored.kind != TargetKind.HTTP:
+        raise StateError("what calls a target in AWS is known to AWS; only HTTP calls are signed")
     own = json.loads(stored.config).get("secret")
     derived = None if own else format_secret(signing_key(call.api.stage_key(), target_id))
     return Reply(body=encode_json({"signing_secret": derived, "secret": own}))
@@ -113,7 +117,7 @@ def _definition(call: Call, value: dict[str, Any]) -> TargetDefinition:
     from hourbell.api import models
 
     model = models.validated(models.TargetIn, value)
-    return models.target_definition(model, private_targets=call.api.private_targets)
+    return models.target_definition(model, check_target=call.check_target)
 
 
 def _reply(stored: StoredTarget, *, status: int = 200) -> Reply:
@@ -198,7 +202,7 @@ OPERATIONS = (
         handle=get_signing_secret,
         scope="targets:write",
         reply="SigningSecret",
-        errors=(404,),
+        errors=(404, 409),
     ),
     Operation(
         method="POST",

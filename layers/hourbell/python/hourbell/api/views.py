@@ -11,12 +11,14 @@ from hourbell.api.strict_json import dump
 from hourbell.domain.durations import format_duration
 from hourbell.domain.ids import encode
 from hourbell.domain.instants import format_instant
+from hourbell.domain.target_kind import TargetKind
 from hourbell.services.jobs import Job
 from hourbell.services.runs import Run
 from hourbell.store.jobs import StoredJob
 from hourbell.store.missed import StoredStretch
 from hourbell.store.runs_read import StoredAttempt
 from hourbell.store.targets import StoredTarget
+from hourbell.targets.registry import config_members
 
 
 class Raw(str):
@@ -59,13 +61,13 @@ def job_mapping(stored: StoredJob) -> dict[str, Any]:
 
 def inline_target(stored: StoredJob) -> dict[str, Any]:
     """A destination that the job spells out itself."""
-    return {stored.target_kind: http_mapping(stored.target_config)}
+    return {stored.target_kind: config_mapping(stored.target_kind, stored.target_config)}
 
 
-def http_mapping(config: str) -> dict[str, Any]:
-    """The members of an HTTP destination, in the API's order."""
+def config_mapping(kind: str, config: str) -> dict[str, Any]:
+    """The members of a destination, in the API's order."""
     stored = json.loads(config)
-    return {name: stored.get(name) for name in ("url", "method", "headers", "secret")}
+    return {name: stored.get(name) for name in config_members(TargetKind(kind))}
 
 
 def job_json(job: Job) -> str:
@@ -93,7 +95,7 @@ def target_mapping(stored: StoredTarget) -> dict[str, Any]:
     """The target in the shape that creates it."""
     return {
         "name": stored.name,
-        stored.kind: http_mapping(stored.config),
+        stored.kind: config_mapping(stored.kind, stored.config),
         "rate_per_second": stored.rate_per_second,
         "burst": stored.burst,
         "max_concurrency": stored.max_concurrency,

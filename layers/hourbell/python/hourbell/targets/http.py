@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import httpx
-
+from hourbell.domain.errors import FieldError, FieldErrors
 from hourbell.domain.ids import encode
 from hourbell.domain.instants import format_instant
 from hourbell.domain.outcome import AttemptOutcome, AttemptResult
+from hourbell.targets.call import TargetCall, clean_error
 from hourbell.targets.signature import sign
+
+if TYPE_CHECKING:
+    import httpx
+
+    from hourbell.targets.rules import TargetRules
+
 
 # What is read of an answer at most; a longer one costs its connection.
 RESPONSE_MAX_BYTES = 65_536
-ERROR_MAX_CHARACTERS = 500
 
 # Answers after which another attempt may help: RFC 9110 408, RFC 8470 425, RFC 6585 429, and all of 5xx.
 RETRYABLE_STATUSES = frozenset({408, 425, 429})
@@ -28,29 +34,57 @@ RETRY_AFTER_MAX = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpCall:
-    """One attempt to be made. ``body``: the payload's JSON."""
+class HttpCaller:
+    """What HTTP calls are made with. ``key``: the signing key of a target, by its id and the secret it names."""
 
-    url: str
-    method: str
-    headers: Mapping[str, str]
-    body: bytes
-    key: bytes
-    timeout: timedelta
-    run_id: UUID
-    job_id: UUID
-    scheduled_for: datetime
-    attempt: int
-    lease_token: UUID
-    progress: str | None = None
+    client: httpx.AsyncClient
+    clock: Callable[[], datetime]
+    key: Callable[[UUID, str | None], Awaitable[bytes]]
 
 
-def request_headers(call: HttpCall, *, now: datetime) -> dict[str, str]:
+def check(config: Mapping[str, Any], rules: TargetRules, tenant_id: UUID) -> dict[str, Any]:
+    """The config to be stored, its URL in its plain form.
+
+    Raises:
+        FieldErrors: every bad member by its path.
+    """
+    # Here, because workers read this module and never check.
+    from hourbell.targets.headers import header_errors
+    from hourbell.targets.url_guard import UrlError, check_url
+
+    errors: list[FieldError] = []
+    url = config["url"]
+    try:
+        url = str(check_url(url, private_allowed=rules.private_allowed))
+    except UrlError as error:
+        errors.append(FieldError("url", str(error)))
+    errors.extend(header_errors(config["headers"]))
+    if config["secret"] is not None:
+        try:
+            rules.check_secret(config["secret"], tenant_id, field="secret")
+        except FieldError as error:
+            errors.append(error)
+    if errors:
+        raise FieldErrors(errors)
+    return {"url": url, "method": config["method"], "headers": dict(config["headers"]), "secret": config["secret"]}
+
+
+async def call(caller: HttpCaller, call: TargetCall) -> AttemptResult:
+    """Sign the call and make it.
+
+    Raises:
+        HourbellError: the key could not be had.
+    """
+    key = await caller.key(call.target_id, call.config.get("secret"))
+    return await call_http(caller.client, call, key=key, now=caller.clock())
+
+
+def request_headers(call: TargetCall, *, key: bytes, now: datetime) -> dict[str, str]:
     """The headers of API.md; those of the target come first, so that none can replace ours."""
     run = encode("run", call.run_id)
     timestamp = int(now.timestamp())
     headers = {
-        **call.headers,
+        **(call.config.get("headers") or {}),
         "Content-Type": "application/json",
         "User-Agent": "Hourbell",
         "Idempotency-Key": run,
@@ -60,34 +94,38 @@ def request_headers(call: HttpCall, *, now: datetime) -> dict[str, str]:
         "Hourbell-Lease-Token": str(call.lease_token),
         "webhook-id": run,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": sign(call.key, message_id=run, timestamp=timestamp, body=call.body),
+        "webhook-signature": sign(key, message_id=run, timestamp=timestamp, body=call.payload.encode()),
     }
     if call.progress is not None:
         headers["Hourbell-Progress"] = call.progress
     return headers
 
 
-async def call_http(client: httpx.AsyncClient, call: HttpCall, *, now: datetime) -> AttemptResult:
+async def call_http(client: httpx.AsyncClient, call: TargetCall, *, key: bytes, now: datetime) -> AttemptResult:
     """Make the call; every failure becomes a result, none is raised (but cancellation)."""
+    import httpx  # here, because the API reads this module and never calls
+
     started = time.monotonic()
     try:
-        status, headers, text = await _exchange(client, call, now)
+        status, headers, text = await _exchange(client, call, request_headers(call, key=key, now=now))
     except (TimeoutError, httpx.TimeoutException) as error:
         return _result(AttemptOutcome.TIMED_OUT, started, error=f"no answer in time ({type(error).__name__})")
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-        return _result(AttemptOutcome.FAILED, started, error=_clean(f"{type(error).__name__}: {error}"))
+        return _result(AttemptOutcome.FAILED, started, error=clean_error(f"{type(error).__name__}: {error}"))
     return judge_answer(status, headers, text, started=started, now=now)
 
 
-async def _exchange(client: httpx.AsyncClient, call: HttpCall, now: datetime) -> tuple[int, httpx.Headers, str]:
+async def _exchange(
+    client: httpx.AsyncClient, call: TargetCall, headers: Mapping[str, str]
+) -> tuple[int, httpx.Headers, str]:
     seconds = call.timeout.total_seconds()
     async with (
         asyncio.timeout(seconds),
         client.stream(
-            call.method,
-            call.url,
-            content=call.body,
-            headers=request_headers(call, now=now),
+            call.config.get("method", "POST"),
+            call.config["url"],
+            content=call.payload.encode(),
+            headers=headers,
             timeout=seconds,
             follow_redirects=False,
         ) as response,
@@ -113,7 +151,7 @@ def judge_answer(status: int, headers: Mapping[str, str], text: str, *, started:
         started,
         status=status,
         retryable=retryable,
-        error=_clean(f"HTTP {status}: {text}") if text else f"HTTP {status}",
+        error=clean_error(f"HTTP {status}: {text}") if text else f"HTTP {status}",
         retry_after=_retry_after(headers.get("retry-after"), now) if retryable else None,
     )
 
@@ -135,11 +173,6 @@ def _result(
         retry_after=retry_after,
         duration_ms=round((time.monotonic() - started) * 1000),
     )
-
-
-def _clean(text: str) -> str:
-    """Error text as Postgres takes it (no NUL) and a person reads it (bounded)."""
-    return text.replace("\0", "\\0")[:ERROR_MAX_CHARACTERS]
 
 
 def _retry_after(value: str | None, now: datetime) -> timedelta | None:
