@@ -124,24 +124,34 @@ async def lease_runs(
 ) -> list[JudgedRun]:
     """Lease what is due of ``runs`` (job_id, scheduled_for, checked). A run that does not exist is not answered.
 
-    At most one run of a job may be asked for at once. Two statements, because a statement that waited for a lock still
-    sees the runs as they were when it began.
+    At most one run of a job may be asked for at once. Most runs compete with nobody and are leased by one statement.
+    Those that do are judged by another, after what they compete for is locked by a third: a statement that waited for a
+    lock still sees the runs as they were when it began.
     """
+    if not runs:
+        return []
+    times = {"now": now, "lease": lease, "hold_off": HOLD_OFF, "paused_hold_off": PAUSED_HOLD_OFF}
     async with connection.cursor(row_factory=namedtuple_row) as cursor:
-        await cursor.execute(query("lock_contended"), {"job_ids": [run[0] for run in runs]})
-        await cursor.execute(
-            query("lease_runs"),
-            {
-                "job_ids": [run[0] for run in runs],
-                "scheduled_for": [run[1] for run in runs],
-                "checked": [run[2] for run in runs],
-                "now": now,
-                "lease": lease,
-                "hold_off": HOLD_OFF,
-                "paused_hold_off": PAUSED_HOLD_OFF,
-            },
-        )
-        return [_judged(row) for row in await cursor.fetchall()]
+        await cursor.execute(query("lease_runs"), {**_wanted(runs), **times})
+        judged = [_judged(row) for row in await cursor.fetchall()]
+        answered = {run.key for run in judged}
+        contended = [run for run in runs if run[:2] not in answered]
+        if contended:
+            await cursor.execute(query("lock_contended"), {"job_ids": [run[0] for run in contended]})
+            await cursor.execute(query("lease_contended_runs"), {**_wanted(contended), **times})
+            judged += [_judged(row) for row in await cursor.fetchall()]
+        return judged
+
+
+def _wanted(runs: Sequence[tuple[UUID, datetime, bool]]) -> dict[str, Any]:
+    instants = [run[1] for run in runs]
+    return {
+        "job_ids": [run[0] for run in runs],
+        "scheduled_for": instants,
+        "checked": [run[2] for run in runs],
+        "first": min(instants),
+        "last": max(instants),
+    }
 
 
 def _judged(row: Any) -> JudgedRun:
@@ -194,6 +204,8 @@ async def extend_leases(
             "job_ids": [run[0] for run in runs],
             "scheduled_for": [run[1] for run in runs],
             "tokens": [run[2] for run in runs],
+            "first": min(run[1] for run in runs),
+            "last": max(run[1] for run in runs),
             "now": now,
             "lease": lease,
         },
@@ -223,6 +235,8 @@ def completion_columns(completions: Sequence[Completion], *, now: datetime | Non
         "outcomes": [c.outcome for c in completions],
         "status_codes": [c.status_code for c in completions],
         "durations_ms": [c.duration_ms for c in completions],
+        "first": min(c.scheduled_for for c in completions),
+        "last": max(c.scheduled_for for c in completions),
         "now": now,
     }
 

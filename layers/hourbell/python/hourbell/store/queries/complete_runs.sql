@@ -18,7 +18,9 @@ mine as materialized (
         run.attempt
     from outcome
     inner join run on outcome.job_id = run.job_id and outcome.scheduled_for = run.scheduled_for
-    where run.state = 'running' and run.lease_token = outcome.token
+    where
+        run.state = 'running' and run.lease_token = outcome.token
+        and run.scheduled_for between %(first)s and %(last)s
     order by run.job_id, run.scheduled_for
     for update of run
 ),
@@ -35,7 +37,9 @@ ended as (
         wake_at = mine.wake_at,
         finished_at = case when mine.wake_at is null then coalesce(%(now)s::timestamptz, clock_timestamp()) end
     from mine
-    where run.job_id = mine.job_id and run.scheduled_for = mine.scheduled_for
+    where
+        run.job_id = mine.job_id and run.scheduled_for = mine.scheduled_for
+        and run.scheduled_for between %(first)s and %(last)s
 ),
 
 closed as (
@@ -54,6 +58,7 @@ closed as (
     where
         attempt.run_id = mine.run_id and attempt.number = mine.attempt
         and attempt.scheduled_for = mine.scheduled_for
+        and attempt.scheduled_for between %(first)s and %(last)s
 )
 
 select mine.token from mine
