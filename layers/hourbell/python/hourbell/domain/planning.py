@@ -35,6 +35,9 @@ RUNS_PER_CLAIM = 1_000
 # Missed occurrences counted exactly up to here.
 MISSED_COUNT_CAP = 1_000_000
 
+# A missed stretch of up to so many occurrences also gets a run record for each, in state skipped.
+MISSED_RUNS = 100
+
 # Runs that may take longer go to the solo lane, where they hold up nobody's batch.
 SHARED_TIMEOUT_MS = 30_000
 
@@ -81,12 +84,13 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissedStretch:
-    """Occurrences that get no run, both ends included."""
+    """Occurrences that are not run, both ends included. ``each``: all of them, where they are few."""
 
     first: datetime
     last: datetime
     occurrences: int
     reason: str
+    each: tuple[datetime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +182,21 @@ def _skip_until(
     if last is None or last < oldest:
         return start, ()
     occurrences = count_between(job.schedule, job.job_id, oldest - _ONE_MS, last, cap=MISSED_COUNT_CAP)
-    stretch = MissedStretch(first=oldest, last=last, occurrences=max(1, occurrences), reason=REASON_MISSED)
+    each = _each(job, oldest, last) if occurrences <= MISSED_RUNS else ()
+    stretch = MissedStretch(first=oldest, last=last, occurrences=max(1, occurrences), reason=REASON_MISSED, each=each)
     return start, (stretch,)
+
+
+def _each(job: PlannableJob, first: datetime, last: datetime) -> tuple[datetime, ...]:
+    """The occurrences of a short stretch; its first is the due row's, whatever the schedule says of it now."""
+    found, at = [first], first
+    while at < last and len(found) < MISSED_RUNS:
+        following = next_after(job.schedule, job.job_id, at)
+        if following is None or following.scheduled_for > last:
+            break
+        at = following.scheduled_for
+        found.append(at)
+    return tuple(found)
 
 
 def _last_missed(job: PlannableJob, start: datetime | None) -> datetime | None:

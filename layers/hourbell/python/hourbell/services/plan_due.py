@@ -61,7 +61,7 @@ class Planner:
         """Take a planned job into what is written and sent."""
         row, job, made = planned
         self._gather_runs(row, job, made)
-        self._gather_missed(row, made)
+        self._gather_missed(row, job, made)
         self._gather_next(row, job, made)
 
     def _plan(self, row: DueRow, job: JobRow) -> Plan:
@@ -110,7 +110,7 @@ class Planner:
                 )
             )
 
-    def _gather_missed(self, row: DueRow, planned: Plan) -> None:
+    def _gather_missed(self, row: DueRow, job: JobRow, planned: Plan) -> None:
         writes = self.writes
         for stretch in planned.missed:
             writes.missed_job_ids.append(row.job_id)
@@ -119,6 +119,14 @@ class Planner:
             writes.missed_tenant_ids.append(row.tenant_id)
             writes.missed_occurrences.append(stretch.occurrences)
             writes.missed_reasons.append(stretch.reason)
+            for scheduled_for in stretch.each:
+                writes.skipped_job_ids.append(row.job_id)
+                writes.skipped_scheduled_for.append(scheduled_for)
+                writes.skipped_ids.append(run_id(row.job_id, scheduled_for))
+                writes.skipped_tenant_ids.append(row.tenant_id)
+                writes.skipped_target_ids.append(job.target_id)
+                writes.skipped_reasons.append(stretch.reason)
+                writes.skipped_schedule_versions.append(job.schedule_version)
 
     def _gather_next(self, row: DueRow, job: JobRow, planned: Plan) -> None:
         writes = self.writes

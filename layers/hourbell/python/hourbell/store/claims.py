@@ -56,6 +56,13 @@ class ClaimWrites:
     run_lanes: list[str] = field(default_factory=list)
     run_schedule_versions: list[int] = field(default_factory=list)
     run_fire_at: list[datetime] = field(default_factory=list)
+    skipped_job_ids: list[UUID] = field(default_factory=list)
+    skipped_scheduled_for: list[datetime] = field(default_factory=list)
+    skipped_ids: list[UUID] = field(default_factory=list)
+    skipped_tenant_ids: list[UUID] = field(default_factory=list)
+    skipped_target_ids: list[UUID] = field(default_factory=list)
+    skipped_reasons: list[str] = field(default_factory=list)
+    skipped_schedule_versions: list[int] = field(default_factory=list)
     moved_job_ids: list[UUID] = field(default_factory=list)
     moved_next_run_at: list[datetime] = field(default_factory=list)
     moved_scheduled_for: list[datetime] = field(default_factory=list)
@@ -82,6 +89,10 @@ _COLUMNS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
             "run_ids",
             "run_tenant_ids",
             "run_target_ids",
+            "skipped_job_ids",
+            "skipped_ids",
+            "skipped_tenant_ids",
+            "skipped_target_ids",
             "moved_job_ids",
             "removed_job_ids",
             "counted_job_ids",
@@ -96,14 +107,18 @@ _COLUMNS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
         (
             "run_scheduled_for",
             "run_fire_at",
+            "skipped_scheduled_for",
             "moved_next_run_at",
             "moved_scheduled_for",
             "missed_first",
             "missed_last",
         ),
     ),
-    (integer_array, ("run_schedule_versions", "counted_runs", "completed_runs", "missed_occurrences")),
-    (word_array, ("run_lanes", "missed_reasons")),
+    (
+        integer_array,
+        ("run_schedule_versions", "skipped_schedule_versions", "counted_runs", "completed_runs", "missed_occurrences"),
+    ),
+    (word_array, ("run_lanes", "skipped_reasons", "missed_reasons")),
 )
 
 

@@ -22,6 +22,23 @@ with planned as (
         where waiting.state in ('queued', 'retrying') and waiting.schedule_version <> excluded.schedule_version
 ),
 
+skipped as (
+    insert into run (
+        job_id, scheduled_for, run_id, tenant_id, target_id, origin, lane, state, reason,
+        schedule_version, fire_at, next_attempt_at, finished_at, created_at
+    )
+    select
+        s.job_id, s.scheduled_for, s.run_id, s.tenant_id, s.target_id, 'schedule', 'shared', 'skipped', s.reason,
+        s.schedule_version, s.scheduled_for, s.scheduled_for, %(now)s, %(now)s
+    from
+        unnest(
+            %(skipped_job_ids)s::uuid[], %(skipped_scheduled_for)s::timestamptz[], %(skipped_ids)s::uuid[],
+            %(skipped_tenant_ids)s::uuid[], %(skipped_target_ids)s::uuid[], %(skipped_reasons)s::text[],
+            %(skipped_schedule_versions)s::integer[]
+        ) as s (job_id, scheduled_for, run_id, tenant_id, target_id, reason, schedule_version)
+    on conflict (job_id, scheduled_for) do nothing
+),
+
 moved as (
     update due
     set next_run_at = m.next_run_at, scheduled_for = m.scheduled_for
