@@ -21,4 +21,4 @@ class StoredKey(NamedTuple):
 def find_api_key(connection: Connection, secret_sha256: bytes, *, now: datetime) -> StoredKey | None:
     """The valid key behind the hash."""
     row = connection.execute(query("find_api_key"), {"secret_sha256": secret_sha256, "now": now}).fetchone()
-    return None if row is None else StoredKey(*row)  # type: ignore[arg-type]
+    return None if row is None else StoredKey(*row)

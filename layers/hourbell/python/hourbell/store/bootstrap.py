@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import psycopg
 from psycopg import sql
 
@@ -9,7 +11,7 @@ OWNER = "hourbell_migrator"
 ROLES = ("hourbell_api", "hourbell_scanner", "hourbell_worker")
 
 
-def bootstrap(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+def bootstrap(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
     """Make the owner and the function roles where they are missing, and let the owner own what comes.
 
     On RDS and Aurora each role may also log in with an IAM token. Idempotent. The connection must belong to an
@@ -32,7 +34,7 @@ def bootstrap(connection: psycopg.Connection[tuple[object, ...]]) -> None:
         connection.execute(sql.SQL("set role {}").format(sql.Identifier(OWNER)))
 
 
-def _make_role(connection: psycopg.Connection[tuple[object, ...]], role: str) -> None:
+def _make_role(connection: psycopg.Connection[tuple[Any, ...]], role: str) -> None:
     name = sql.Identifier(role)
     known = connection.execute("select 1 from pg_roles where rolname = %s", (role,)).fetchone()
     if known is None:

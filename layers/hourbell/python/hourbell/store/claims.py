@@ -131,21 +131,21 @@ def lock_due_of_shards(
         query("lock_due_of_shards"),
         {"first_shard": first_shard, "last_shard": last_shard, "until": until, "per_shard": per_shard},
     )
-    return [DueRow(*row) for row in cursor.fetchall()]  # type: ignore[arg-type]
+    return [DueRow(*row) for row in cursor.fetchall()]
 
 
 def lock_due_of_jobs(connection: Connection, job_ids: Sequence[UUID], *, until: datetime) -> list[DueRow]:
     """Lock the due rows of these jobs that lie within the horizon."""
     cursor = connection.cursor(binary=True)
     cursor.execute(query("lock_due_of_jobs"), {"job_ids": list(job_ids), "until": until})
-    return [DueRow(*row) for row in cursor.fetchall()]  # type: ignore[arg-type]
+    return [DueRow(*row) for row in cursor.fetchall()]
 
 
 def fetch_plannable_jobs(connection: Connection, job_ids: Sequence[UUID]) -> dict[UUID, JobRow]:
     """The jobs by id, as they are now."""
     cursor = connection.cursor(binary=True)
     cursor.execute(query("fetch_plannable_jobs"), {"job_ids": list(job_ids)})
-    rows = [JobRow(*row) for row in cursor.fetchall()]  # type: ignore[arg-type]
+    rows = [JobRow(*row) for row in cursor.fetchall()]
     return {row.job_id: row for row in rows}
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from random import SystemRandom
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 
@@ -24,8 +24,8 @@ T = TypeVar("T")
 # Jitter. From the system: environments restored from one snapshot must not all draw the same numbers.
 _random = SystemRandom().random
 
-Connection = psycopg.Connection[tuple[object, ...]]
-AsyncConnection = psycopg.AsyncConnection[tuple[object, ...]]
+Connection = psycopg.Connection[tuple[Any, ...]]
+AsyncConnection = psycopg.AsyncConnection[tuple[Any, ...]]
 
 ATTEMPTS = 5
 CONNECT_TIMEOUT_SECONDS = 5
@@ -131,8 +131,8 @@ class Database:
             self._async_connection.pgconn.finish()
             self._async_connection = None
 
-    def _arguments(self) -> dict[str, object]:
-        arguments: dict[str, object] = {
+    def _arguments(self) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
             "autocommit": True,
             "prepare_threshold": None,
             "connect_timeout": CONNECT_TIMEOUT_SECONDS,
@@ -143,13 +143,13 @@ class Database:
 
     def _connect(self) -> Connection:
         if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(self._conninfo, **self._arguments())  # type: ignore[arg-type]
+            self._connection = psycopg.connect(self._conninfo, **self._arguments())
         return self._connection
 
     async def _connect_async(self) -> AsyncConnection:
         if self._async_connection is None or self._async_connection.closed:
             self._async_connection = await psycopg.AsyncConnection.connect(
                 self._conninfo,
-                **self._arguments(),  # type: ignore[arg-type]
+                **self._arguments(),
             )
         return self._async_connection

@@ -210,7 +210,7 @@ async def extend_leases(
             "lease": lease,
         },
     )
-    return {row[0] for row in await cursor.fetchall()}  # type: ignore[misc]
+    return {row[0] for row in await cursor.fetchall()}
 
 
 async def complete_runs(
@@ -218,7 +218,7 @@ async def complete_runs(
 ) -> set[UUID]:
     """Record outcomes; answer the tokens that counted. A token that is missing came too late."""
     cursor = await connection.execute(query("complete_runs"), completion_columns(completions, now=now))
-    return {row[0] for row in await cursor.fetchall()}  # type: ignore[misc]
+    return {row[0] for row in await cursor.fetchall()}
 
 
 def completion_columns(completions: Sequence[Completion], *, now: datetime | None) -> dict[str, Any]:
@@ -260,7 +260,7 @@ async def release_buffered(
     """
     await connection.execute(query("lock_contended"), {"job_ids": list(job_ids)})
     cursor = await connection.execute(query("release_buffered"), {"job_ids": list(job_ids), "now": now, "grace": grace})
-    return [FreedRun(*row) for row in await cursor.fetchall()]  # type: ignore[arg-type]
+    return [FreedRun(*row) for row in await cursor.fetchall()]
 
 
 async def offer_slots(
@@ -270,7 +270,7 @@ async def offer_slots(
     values = {"target_ids": list(target_ids), "now": now, "grace": grace}
     await connection.execute(query("lock_limited_targets"), values)
     cursor = await connection.execute(query("offer_slots"), values)
-    return [FreedRun(*row) for row in await cursor.fetchall()]  # type: ignore[arg-type]
+    return [FreedRun(*row) for row in await cursor.fetchall()]
 
 
 async def cancel_rescheduled(

@@ -93,7 +93,7 @@ class JobFilter(NamedTuple):
 def fetch_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob | None:
     """The tenant's job, unless there is none or it was deleted."""
     row = connection.execute(query("fetch_job"), {"tenant_id": tenant_id, "job_id": job_id}).fetchone()
-    return None if row is None else StoredJob(*row)  # type: ignore[arg-type]
+    return None if row is None else StoredJob(*row)
 
 
 def lock_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob | None:
@@ -112,7 +112,7 @@ def list_jobs(
     rows = connection.execute(
         query("list_jobs"), {**only._asdict(), "tenant_id": tenant_id, "before_id": before_id, "limit": limit}
     )
-    return [StoredJob(*row) for row in rows.fetchall()]  # type: ignore[arg-type]
+    return [StoredJob(*row) for row in rows.fetchall()]
 
 
 def insert_job(connection: Connection, tenant_id: UUID, job_id: UUID, values: JobValues, *, now: datetime) -> None:
@@ -130,7 +130,7 @@ def insert_job(connection: Connection, tenant_id: UUID, job_id: UUID, values: Jo
 def fetch_jobs(connection: Connection, tenant_id: UUID, job_ids: Sequence[UUID]) -> dict[UUID, StoredJob]:
     """The tenant's jobs among these, by id."""
     rows = connection.execute(query("fetch_jobs"), {"tenant_id": tenant_id, "job_ids": list(job_ids)})
-    return {cast("UUID", row[0]): StoredJob(*row) for row in rows.fetchall()}  # type: ignore[arg-type]
+    return {cast("UUID", row[0]): StoredJob(*row) for row in rows.fetchall()}
 
 
 def insert_jobs(connection: Connection, tenant_id: UUID, made: Sequence[NewJob], *, now: datetime) -> set[UUID]:

@@ -10,6 +10,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 import psycopg
 
@@ -65,7 +66,7 @@ def migrations() -> list[Migration]:
     return found
 
 
-def migrate(connection: psycopg.Connection[tuple[object, ...]]) -> list[str]:
+def migrate(connection: psycopg.Connection[tuple[Any, ...]]) -> list[str]:
     """Apply what is missing, all in one transaction, and return the names of what was applied.
 
     Two deploys at once take turns at the advisory lock; the second finds nothing left to do.

@@ -26,4 +26,4 @@ def list_missed(
     """Up to ``limit`` stretches that begin before ``before``, latest first."""
     values = {"tenant_id": tenant_id, "job_id": job_id, "before": before, "limit": limit}
     rows = connection.execute(query("list_missed"), values)
-    return [StoredStretch(*row) for row in rows.fetchall()]  # type: ignore[arg-type]
+    return [StoredStretch(*row) for row in rows.fetchall()]

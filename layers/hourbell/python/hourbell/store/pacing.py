@@ -24,7 +24,7 @@ class PacedTarget(NamedTuple):
 def lock_paced_targets(connection: Connection, target_ids: Collection[UUID]) -> list[PacedTarget]:
     """Lock those of these targets that have a rate limit."""
     rows = connection.execute(query("lock_paced_targets"), {"target_ids": list(target_ids)}).fetchall()
-    return [PacedTarget(*row) for row in rows]  # type: ignore[arg-type]
+    return [PacedTarget(*row) for row in rows]
 
 
 class WaitingRun(NamedTuple):
@@ -41,7 +41,7 @@ class WaitingRun(NamedTuple):
 def lock_waiting_runs(connection: Connection, target_id: UUID, *, now: datetime) -> list[WaitingRun]:
     """Lock the runs of a target that wait for a moment to come, in the order of their moments."""
     rows = connection.execute(query("lock_waiting_runs"), {"target_id": target_id, "now": now}).fetchall()
-    return [WaitingRun(*row) for row in rows]  # type: ignore[arg-type]
+    return [WaitingRun(*row) for row in rows]
 
 
 def move_waiting_runs(connection: Connection, runs: Sequence[WaitingRun], *, grace: timedelta) -> None:
@@ -67,7 +67,7 @@ def release_held(connection: Connection, target_id: UUID, *, grace: timedelta, n
     """Let the runs that a pause held start now; they must be sent after the commit."""
     values = {"target_id": target_id, "grace": grace, "now": now}
     rows = connection.execute(query("release_held"), values).fetchall()
-    return [WaitingRun(*row) for row in rows]  # type: ignore[arg-type]
+    return [WaitingRun(*row) for row in rows]
 
 
 def write_arrival_times(connection: Connection, tats: Mapping[UUID, datetime]) -> None:

@@ -74,7 +74,7 @@ def offer_slots(
     values = {"target_ids": list(target_ids), "now": now, "grace": grace}
     connection.execute(query("lock_limited_targets"), values)
     rows = connection.execute(query("offer_slots"), values).fetchall()
-    return [FreedRun(*row) for row in rows]  # type: ignore[arg-type]
+    return [FreedRun(*row) for row in rows]
 
 
 def write_recovered(connection: Connection, recoveries: Sequence[Recovery], *, now: datetime) -> None:

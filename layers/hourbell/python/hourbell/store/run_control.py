@@ -66,7 +66,7 @@ def lock_run(connection: Connection, tenant_id: UUID, run_id: UUID, *, scheduled
     """The tenant's run, locked until the transaction ends."""
     values = {"tenant_id": tenant_id, "run_id": run_id, "scheduled_for": scheduled_for}
     row = connection.execute(query("lock_run"), values).fetchone()
-    return None if row is None else LockedRun(*row)  # type: ignore[arg-type]
+    return None if row is None else LockedRun(*row)
 
 
 def complete_run(connection: Connection, completion: Completion, *, result: str | None, now: datetime) -> bool:
@@ -91,7 +91,7 @@ def release_buffered(
     connection.execute(query("lock_contended"), {"job_ids": list(job_ids)})
     values = {"job_ids": list(job_ids), "grace": grace, "now": now}
     rows = connection.execute(query("release_buffered"), values).fetchall()
-    return [FreedRun(*row) for row in rows]  # type: ignore[arg-type]
+    return [FreedRun(*row) for row in rows]
 
 
 def redrive_runs(
@@ -116,7 +116,7 @@ def redrive_runs(
         "now": now,
     }
     rows = connection.execute(query("redrive_runs"), values).fetchall()
-    return [FreedRun(*row) for row in rows]  # type: ignore[arg-type]
+    return [FreedRun(*row) for row in rows]
 
 
 def count_redrivable(

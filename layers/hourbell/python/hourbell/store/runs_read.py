@@ -76,7 +76,7 @@ def fetch_run(connection: Connection, tenant_id: UUID, run_id: UUID, *, schedule
     row = connection.execute(
         query("fetch_run"), {"tenant_id": tenant_id, "run_id": run_id, "scheduled_for": scheduled_for}
     ).fetchone()
-    return None if row is None else StoredRun(*row)  # type: ignore[arg-type]
+    return None if row is None else StoredRun(*row)
 
 
 def list_runs(
@@ -104,7 +104,7 @@ def list_runs(
             "now": now,
         },
     )
-    return [StoredRun(*row) for row in rows.fetchall()]  # type: ignore[arg-type]
+    return [StoredRun(*row) for row in rows.fetchall()]
 
 
 def fetch_attempts(connection: Connection, runs: Sequence[StoredRun]) -> dict[UUID, list[StoredAttempt]]:
@@ -115,7 +115,7 @@ def fetch_attempts(connection: Connection, runs: Sequence[StoredRun]) -> dict[UU
     )
     found: dict[UUID, list[StoredAttempt]] = {}
     for row in rows.fetchall():
-        attempt = StoredAttempt(*row)  # type: ignore[arg-type]
+        attempt = StoredAttempt(*row)
         found.setdefault(attempt.run_id, []).append(attempt)
     return found
 

@@ -63,7 +63,7 @@ def list_targets(
         query("list_targets"),
         {"tenant_id": tenant_id, "name": name, "state": state, "before_id": before_id, "limit": limit},
     )
-    return [StoredTarget(*row) for row in rows.fetchall()]  # type: ignore[arg-type]
+    return [StoredTarget(*row) for row in rows.fetchall()]
 
 
 def find_target_by_name(connection: Connection, tenant_id: UUID, name: str) -> UUID | None:
@@ -132,4 +132,4 @@ def is_target_used(connection: Connection, target_id: UUID) -> bool:
 
 def _one(connection: Connection, statement: str, tenant_id: UUID, target_id: UUID) -> StoredTarget | None:
     row = connection.execute(query(statement), {"tenant_id": tenant_id, "target_id": target_id}).fetchone()
-    return None if row is None else StoredTarget(*row)  # type: ignore[arg-type]
+    return None if row is None else StoredTarget(*row)

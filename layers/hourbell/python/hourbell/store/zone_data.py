@@ -48,7 +48,7 @@ def lock_placed_jobs(connection: Connection, *, after: UUID, limit: int, now: da
     """The next active jobs in the hot table, locked there."""
     values = {"after": after, "limit": limit, "now": now}
     rows = connection.execute(query("lock_placed_jobs"), values).fetchall()
-    return [PlacedJob(*row) for row in rows]  # type: ignore[arg-type]
+    return [PlacedJob(*row) for row in rows]
 
 
 def write_replanned(connection: Connection, replacements: Sequence[Replacement], *, now: datetime) -> None:
