@@ -30,6 +30,8 @@ METADATA = [
     "::a9fe:a9fe",
     "::ffff:169.254.169.254",
     "::ffff:a9fe:a9fe",
+    "::ffff:127.0.0.1",
+    "::ffff:8.8.8.8",
     "64:ff9b::a9fe:a9fe",
     "64:ff9b:1::1",
     "2002:a9fe:a9fe::",
@@ -52,9 +54,8 @@ PRIVATE = [
     "192.168.1.1",
     "::1",
     "fd12:3456::1",
-    "::ffff:127.0.0.1",
 ]
-PUBLIC = ["93.184.216.34", "8.8.8.8", "172.32.0.1", "2606:2800:220:1:248:1893:25c8:1946", "::ffff:8.8.8.8"]
+PUBLIC = ["93.184.216.34", "8.8.8.8", "172.32.0.1", "2606:2800:220:1:248:1893:25c8:1946"]
 
 ODD = [
     "2130706433",
@@ -94,11 +95,8 @@ def test_private_addresses_only_where_they_are_allowed(address):
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_public_addresses_pass_unwrapped(address):
-    passed = check_address(ip_address(address))
-
-    assert passed == check_address(address)
-    assert not getattr(passed, "ipv4_mapped", None)
+def test_public_addresses_pass(address):
+    assert check_address(ip_address(address)) == check_address(address) == ip_address(address)
 
 
 @pytest.mark.parametrize("text", ["", "localhost", "1.2.3", "1.2.3.4/8", "[::1]", "1.2.3.4 "])
@@ -133,6 +131,12 @@ def test_no_address_passes_that_python_calls_local(address):
 def test_the_known_tricks_are_refused(url, scheme):
     with pytest.raises(UrlError):
         check_url(url.replace("http://", f"{scheme}://", 1), private_allowed=False)
+
+
+@pytest.mark.parametrize("url", SECURITY["E01"]["urls"])
+def test_an_ipv4_address_inside_an_ipv6_one_is_refused_even_where_private_ones_are_allowed(url):
+    with pytest.raises(UrlError):
+        check_url(url, private_allowed=True)
 
 
 @pytest.mark.parametrize("host", ODD)

@@ -46,6 +46,7 @@ _NEVER = tuple(
         "224.0.0.0/4",
         "240.0.0.0/4",
         "::/96",  # unspecified and IPv4-compatible; ::1 is private instead
+        "::ffff:0:0/96",  # IPv4-mapped
         "64:ff9b::/96",  # NAT64
         "64:ff9b:1::/48",
         "2001::/32",  # Teredo
@@ -118,7 +119,7 @@ def check_url(text: str, *, private_allowed: bool) -> TargetUrl:
 
 
 def check_address(address: Address | str, *, private_allowed: bool = False) -> Address:
-    """Pass an address that a call may connect to, unwrapped from its IPv4-mapped form.
+    """Pass an address that a call may connect to.
 
     Raises:
         AddressError: private, loopback, link-local, metadata, multicast, reserved or a transition form; or no address.
@@ -128,10 +129,8 @@ def check_address(address: Address | str, *, private_allowed: bool = False) -> A
             address = ip_address(address)
         except ValueError:
             raise AddressError("is not an address") from None
-    if isinstance(address, IPv6Address):
-        if address.scope_id is not None:
-            raise AddressError("has a zone id")
-        address = address.ipv4_mapped or address
+    if isinstance(address, IPv6Address) and address.scope_id is not None:
+        raise AddressError("has a zone id")
     if address != _LOOPBACK_IPV6 and any(address in net for net in _NEVER):
         raise AddressError("leads to an address that targets may not have")
     if any(address in net for net in _PRIVATE):
