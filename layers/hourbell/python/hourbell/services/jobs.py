@@ -7,9 +7,9 @@ the horizon ahead of time, and completes a one-off as soon as its run is planned
 - ``next_runs`` start with the due row's occurrence when that is overdue, and go on with what follows ``now``.
 
 An edit that changes the schedule or the window raises ``schedule_version``: runs planned for the old one are cancelled
-at their lease, and the due row moves to the first occurrence after ``now`` (a changed schedule has no missed past). Any
-other edit leaves the due row alone, so that an occurrence that is due and not yet claimed is not lost.
-
+at their lease, and the due row moves to the first occurrence after ``now`` (a changed schedule has no missed past), or
+to the one whose window is still open. Any other edit leaves the due row alone, so that an occurrence that is due and
+not yet claimed is not lost.
 Schedules and claims are imported where they are used: a cold start for another resource does not pay for them.
 """
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from hourbell.domain.schedule import Schedule
 
 NEXT_RUNS = 5
+
+_ONE_MS = timedelta(milliseconds=1)
 
 
 class Missed(StrEnum):
@@ -319,6 +321,19 @@ def first_occurrence(
     return None if found is None else found.scheduled_for
 
 
+def _first_to_fire(schedule: Schedule, stored: StoredJob, now: datetime, *, window_ms: int) -> datetime | None:
+    """Where a job that is placed anew goes on: after now, or where it waits for its moment in an open window.
+
+    A window is open while its moment is ahead, by the job's window as it was or as it becomes.
+    """
+    unplaced = stored.due_scheduled_for
+    open_ms = max(window_offset_ms(stored.job_id, one) for one in (stored.window_ms, window_ms))
+    after = now
+    if unplaced is not None:
+        after = min(now, max(now - timedelta(milliseconds=open_ms), unplaced - _ONE_MS))
+    return first_occurrence(schedule, stored.job_id, after, stored.skipped)
+
+
 def exhausted() -> FieldErrors:
     """What a schedule without a future is refused with."""
     return FieldErrors([FieldError("schedule", "has no occurrence after now")])
@@ -360,12 +375,16 @@ def _place(
     *,
     window_ms: int,
     state: JobState,
+    not_before: datetime | None = None,
 ) -> None:
+    """``not_before``: what is placed earlier was not missed; it fires then."""
     shard_id = shard_of(job_id)
     if state is JobState.PAUSED:
         jobs.park_due_at(connection, tenant_id, job_id, shard_id=shard_id, scheduled_for=scheduled_for)
         return
     fire_at = scheduled_for + timedelta(milliseconds=window_offset_ms(job_id, window_ms))
+    if not_before is not None:
+        fire_at = max(fire_at, not_before)
     jobs.put_due(connection, tenant_id, job_id, shard_id=shard_id, scheduled_for=scheduled_for, next_run_at=fire_at)
 
 
@@ -378,7 +397,7 @@ def _write_edit(
     state = _edited_state(stored, paused=definition.paused, moved=moved)
     # Jobs that lost their place start anew from here: resumed by the edit, or once found impossible to plan.
     placed = moved or (state is JobState.ACTIVE and (stored.state == JobState.PAUSED or bool(stored.error)))
-    first = first_occurrence(definition.schedule, job_id, now, stored.skipped) if placed else None
+    first = _first_to_fire(definition.schedule, stored, now, window_ms=definition.window_ms) if placed else None
     if placed and first is None:
         if moved:
             raise exhausted()
@@ -396,7 +415,7 @@ def _write_edit(
         now=floor_ms(now),
     )
     if first is not None:
-        _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state)
+        _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state, not_before=now)
     elif state is JobState.COMPLETED:
         jobs.delete_due(connection, tenant_id, job_id)
     elif state is JobState.PAUSED:
@@ -421,7 +440,7 @@ def _resume(connection: Connection, tenant_id: UUID, stored: StoredJob, missed: 
     if missed is Missed.CATCH_UP and parked is not None and parked <= now:
         scheduled_for: datetime | None = parked
     else:
-        scheduled_for = first_occurrence(schedule_from_json(stored.schedule), job_id, now, stored.skipped)
+        scheduled_for = _first_to_fire(schedule_from_json(stored.schedule), stored, now, window_ms=stored.window_ms)
     # Whichever it is, runs that are planned ahead already are planned once more, and counted again.
     ahead = jobs.count_planned_ahead(connection, [job_id], now=now).get(job_id, 0)
     state = JobState.COMPLETED if scheduled_for is None else JobState.ACTIVE
@@ -471,7 +490,7 @@ def _place_after_skip(
     last: datetime | None
     if stored.state == JobState.COMPLETED:
         # Every run it may make is planned: the one that was taken out makes room for another.
-        last = jobs.find_last_planned(connection, tenant_id, job_id, after=skipped[-1] - timedelta(milliseconds=1))
+        last = jobs.find_last_planned(connection, tenant_id, job_id, after=skipped[-1] - _ONE_MS)
     elif due == skipped[-1]:
         last = due
     else:
