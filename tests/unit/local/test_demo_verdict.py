@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hourbell.client import Job, Run
+from hourbell.client import Attempt, Job, Run
 from hourbell.domain import ids
 from hourbell.domain.instants import format_instant
 from hourbell.local.demo import Bell, expected_occurrences, judge
@@ -47,6 +47,10 @@ def record(occurrence: datetime, state: str = "succeeded") -> Run:
     return {"id": run_of(occurrence), "state": state}  # type: ignore[typeddict-item]
 
 
+def attempt(number: int, error: str | None) -> Attempt:
+    return {"number": number, "error": error}  # type: ignore[typeddict-item]
+
+
 def verdict(calls: list[Call], runs: list[Run]) -> Any:
     return judge([BELL], calls, runs, until=UNTIL)
 
@@ -65,6 +69,13 @@ def test_a_run_that_never_came_is_missing():
     found = verdict([call(OCCURRENCES[0])], [RUNS[0], record(OCCURRENCES[1], "queued")])
     assert not found.ok
     assert found.missing == ("bell, 2026-11-29T12:00:04.000Z (queued)",)
+
+
+def test_a_missing_run_says_why_its_last_attempt_failed():
+    failed: Run = record(OCCURRENCES[1], "retrying")
+    failed["attempts"] = [attempt(1, "no route"), attempt(2, "the target answered 503"), attempt(3, None)]
+    found = verdict([call(OCCURRENCES[0])], [RUNS[0], failed])
+    assert found.missing == ("bell, 2026-11-29T12:00:04.000Z (retrying: the target answered 503)",)
 
 
 def test_a_run_that_rang_without_a_record_is_missing():

@@ -79,24 +79,30 @@ def run_demo(client: Client, *, watch: Watch, clock: Callable[[], datetime] = la
         try:
             start = clock()
             until = start + WATCHED
-            for label, schedule in demo_schedules(start):
-                job = client.create_job(
-                    {
-                        "schedule": schedule,
-                        "target": target["name"],
-                        "payload": {"ring": label},
-                        "tags": {"demo": "yes"},
-                    }
-                )
-                bells.append(Bell(label=label, job=job, occurrences=expected_occurrences(job, until)))
+            bells = _create(client, target["name"], demo_schedules(start), until)
             while clock() < until + _GRACE:
                 watch(bells, receiver.calls(), until)
                 time.sleep(_REFRESH_SECONDS)
             calls = receiver.calls()
-            runs = [run for bell in bells for run in _runs_of(client, bell)]
+            runs = [_explained(client, run) for bell in bells for run in _runs_of(client, bell)]
         finally:
             _remove(client, bells, target["id"])
     return judge(bells, calls, runs, until=until)
+
+
+def _create(
+    client: Client, target: str, schedules: Sequence[tuple[str, dict[str, Any]]], until: datetime
+) -> list[Bell]:
+    """All jobs in one call: on a slow machine, one by one could last longer than the first of them may wait."""
+    definitions = [
+        {"schedule": schedule, "target": target, "payload": {"ring": label}, "tags": {"demo": "yes"}}
+        for label, schedule in schedules
+    ]
+    jobs: list[Job] = client.create_jobs(definitions)["items"]
+    return [
+        Bell(label=label, job=job, occurrences=expected_occurrences(job, until))
+        for (label, _), job in zip(schedules, jobs, strict=True)
+    ]
 
 
 def demo_schedules(start: datetime) -> list[tuple[str, dict[str, Any]]]:
@@ -151,7 +157,7 @@ def judge(bells: Sequence[Bell], calls: Iterable[Call], runs: Iterable[Run], *, 
         received=len(watched),
         lateness_ms=tuple(sorted(lateness.values())),
         missing=tuple(
-            f"{name} ({_state_of(recorded.get(run_id))})"
+            f"{name} ({_fate_of(recorded.get(run_id))})"
             for run_id, name in names.items()
             if run_id not in received or _state_of(recorded.get(run_id)) != "succeeded"
         ),
@@ -168,6 +174,16 @@ def judge(bells: Sequence[Bell], calls: Iterable[Call], runs: Iterable[Run], *, 
 
 def _state_of(run: Run | None) -> str:
     return "no run record" if run is None else run["state"]
+
+
+def _fate_of(run: Run | None) -> str:
+    errors = [attempt["error"] for attempt in run.get("attempts", []) if attempt["error"]] if run else []
+    return f"{_state_of(run)}: {errors[-1]}" if errors else _state_of(run)
+
+
+def _explained(client: Client, run: Run) -> Run:
+    """A run that was tried in vain, with its attempts and their errors."""
+    return client.get_run(run["id"]) if run["state"] in ("retrying", "dead") else run
 
 
 def _runs_of(client: Client, bell: Bell) -> list[Run]:
