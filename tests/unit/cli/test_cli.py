@@ -218,3 +218,11 @@ def test_a_refusal_is_one_line_and_status_1(
         main.main()
     assert ended.value.code == 1
     assert capsys.readouterr().err == "hourbell: schedule.cron: 61 is not a minute\n"
+
+
+@pytest.mark.parametrize(("command", "state"), [("retry", "queued"), ("cancel", "cancelled")])
+def test_a_run_is_started_over_or_cancelled(stage: Stage, command: str, state: str):
+    run = {**RUN, "state": state}
+    stage.answer("POST", f"/v1/runs/run_01/{command}", run)
+    assert stage.run("runs", command, "run_01").output.strip() == f"run_01 {state}"
+    assert json.loads(stage.run("runs", command, "run_01", "--json").output) == run

@@ -266,6 +266,14 @@ class Client:
         """One run with its attempts."""
         return cast("Run", self._object("GET", f"/v1/runs/{run_id}"))
 
+    def retry_run(self, run_id: str) -> Run:
+        """Start an ended run over, under its own id and with a full set of attempts."""
+        return cast("Run", self._object("POST", f"/v1/runs/{run_id}/retry"))
+
+    def cancel_run(self, run_id: str) -> Run:
+        """Cancel a run that has not ended."""
+        return cast("Run", self._object("POST", f"/v1/runs/{run_id}/cancel"))
+
     def request(
         self, method: str, path: str, *, json: Any = None, params: Mapping[str, Any] | None = None
     ) -> httpx.Response:

@@ -11,6 +11,8 @@ from hourbell.cli.jobs import find_job_id
 from hourbell.cli.output import AsJson, print_fields, print_json, print_table
 from hourbell.client import Run
 
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id (run_…).")]
+
 app = typer.Typer(no_args_is_help=True, help="Runs: what happened to every occurrence.")
 
 
@@ -50,15 +52,34 @@ def list_runs(
 
 
 @app.command()
-def show(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's id (run_…).")], *, as_json: AsJson = False
-) -> None:
+def show(run: RunId, *, as_json: AsJson = False) -> None:
     """Show one run with its attempts."""
     with connect() as client:
         found = client.get_run(run)
     if as_json:
         return print_json(found)
     print_run(found)
+    return None
+
+
+@app.command()
+def retry(run: RunId, *, as_json: AsJson = False) -> None:
+    """Start an ended run over, under its own id and with a full set of attempts."""
+    with connect() as client:
+        _print_state(client.retry_run(run), as_json=as_json)
+
+
+@app.command()
+def cancel(run: RunId, *, as_json: AsJson = False) -> None:
+    """Cancel a run that has not ended."""
+    with connect() as client:
+        _print_state(client.cancel_run(run), as_json=as_json)
+
+
+def _print_state(run: Run, *, as_json: bool) -> None:
+    if as_json:
+        return print_json(run)
+    typer.echo(f"{run['id']} {run['state']}")
     return None
 
 
