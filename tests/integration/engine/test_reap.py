@@ -52,9 +52,17 @@ def test_what_a_backlog_cannot_account_for_is_sent_again(database, seed: Seeder,
     assert reap(database, lanes, T0 + minutes(1)).sent == 100
 
 
+def test_a_message_lost_from_a_busy_lane_is_sent_again(database, seed: Seeder, lanes):
+    """A few dozen messages always wait in a lane with traffic; they must not hide the one that is missing."""
+    seed.run(seed.job())
+    lanes.waiting[Lane.SHARED] = 60
+
+    assert reap(database, lanes, T0 + minutes(1)).sent == 1
+
+
 def test_a_run_in_a_backlog_is_looked_at_ever_more_rarely(database, seed: Seeder, lanes):
     seed.run(seed.job())
-    lanes.waiting[Lane.SHARED] = 10
+    lanes.waiting[Lane.SHARED] = 1_000
     looks = sum(reap(database, lanes, T0 + timedelta(seconds=30 * half)).looked_at for half in range(1, 120))
     assert 4 <= looks <= 9
 

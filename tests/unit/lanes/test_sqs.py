@@ -110,6 +110,12 @@ def test_the_backlog_counts_waiting_messages(lanes: SqsLanes):
     assert lanes.backlog(Lane.SOLO) == 0
 
 
+def test_what_a_worker_has_taken_is_no_backlog(lanes: SqsLanes):
+    lanes.send([message(n) for n in range(3)], now=T0)
+    lanes.client().receive_message(QueueUrl=lanes.urls[Lane.SHARED], MaxNumberOfMessages=2)
+    assert lanes.backlog(Lane.SHARED) == 1
+
+
 class sent_batches:  # noqa: N801 - reads as a phrase where it is used
     """An SQS client that answers as told and remembers the entries it was given."""
 

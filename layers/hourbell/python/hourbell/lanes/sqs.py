@@ -30,7 +30,7 @@ class Lanes(Protocol):
         ...
 
     def backlog(self, lane: Lane) -> int:
-        """How many messages wait in the lane or are being worked on, about."""
+        """How many messages wait in the lane, about; not those that a worker has."""
         ...
 
 
@@ -65,10 +65,14 @@ class SqsLanes:
             return [message for part in unsent for message in part]
 
     def backlog(self, lane: Lane) -> int:
-        """Visible and in-flight messages; SQS calls both approximate."""
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        reply = self.client().get_queue_attributes(QueueUrl=self.urls[lane], AttributeNames=names)
-        return sum(int(reply["Attributes"][name]) for name in names)
+        """Visible messages; SQS calls the number approximate.
+
+        What is in flight accounts for no overdue run: a worker leases what is overdue at once, and a dead worker's
+        messages stay in flight long after it.
+        """
+        name = "ApproximateNumberOfMessages"
+        reply = self.client().get_queue_attributes(QueueUrl=self.urls[lane], AttributeNames=[name])
+        return int(reply["Attributes"][name])
 
     def _send_batch(self, lane: Lane, batch: Sequence[LaneMessage], now: datetime) -> list[LaneMessage]:
         from botocore.exceptions import BotoCoreError, ClientError

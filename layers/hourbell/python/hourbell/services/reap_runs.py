@@ -34,6 +34,10 @@ BATCH = 1_000
 
 _SLOT_REASONS = ("no_slot", "slot_offered")
 
+# A lane in good health always has some messages waiting: up to here they are its traffic, and no backlog that could
+# account for an overdue run. So a lost message is found in a busy lane too, for this many needless messages at most.
+TRAFFIC = 100
+
 # Overdue runs are counted up to here; more than that is a backlog by any measure.
 OVERDUE_LIMIT = 200_000
 
@@ -137,7 +141,11 @@ def _decide(
 def _shortfall(connection: Connection, lanes: Lanes, now: datetime) -> dict[Lane, int]:
     """Per lane: overdue runs that no message in the lane can account for."""
     overdue = recovery.count_overdue(connection, before=now - rules.WAKE_GRACE, limit=OVERDUE_LIMIT)
-    return {lane: max(0, overdue[lane] - lanes.backlog(lane)) if lane in overdue else 0 for lane in Lane}
+    return {lane: _unaccounted(overdue[lane], lanes.backlog(lane)) if lane in overdue else 0 for lane in Lane}
+
+
+def _unaccounted(overdue: int, waiting: int) -> int:
+    return overdue if waiting <= TRAFFIC else max(0, overdue - waiting)
 
 
 def _recovery(run: WakefulRun, verdict: Verdict) -> Recovery:

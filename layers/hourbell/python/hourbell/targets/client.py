@@ -25,10 +25,11 @@ def make_client(*, private_allowed: bool) -> httpx.AsyncClient:
 
     ``private_allowed``: whether private and loopback addresses are fine (the local stage).
     """
-    transport = httpx.AsyncHTTPTransport(retries=0)
+    context = httpx.create_ssl_context(trust_env=False)
+    transport = httpx.AsyncHTTPTransport(verify=context, retries=0)
     # httpx has no parameter for the network backend; the pool is the one place that takes it.
     transport._pool = httpcore.AsyncConnectionPool(
-        ssl_context=httpx.create_ssl_context(trust_env=False),
+        ssl_context=context,
         max_connections=MAX_CONNECTIONS,
         max_keepalive_connections=MAX_CONNECTIONS,
         keepalive_expiry=KEEPALIVE_SECONDS,
