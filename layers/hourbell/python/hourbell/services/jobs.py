@@ -10,6 +10,7 @@ An edit that changes the schedule or the window raises ``schedule_version``: run
 at their lease, and the due row moves to the first occurrence after ``now`` (a changed schedule has no missed past), or
 to the one whose window is still open. Any other edit leaves the due row alone, so that an occurrence that is due and
 not yet claimed is not lost.
+
 Schedules and claims are imported where they are used: a cold start for another resource does not pay for them.
 """
 
@@ -121,7 +122,10 @@ def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition,
 
     def create(connection: Connection) -> tuple[Job, list[LaneMessage]]:
         target_id = resolve_target(connection, tenant_id, definition.target, now=now)
-        jobs.insert_job(connection, tenant_id, job_id, job_values(definition, target_id, state), now=floor_ms(now))
+        values = job_values(definition, target_id, state)
+        if not jobs.insert_job(connection, tenant_id, job_id, values, now=floor_ms(now)):
+            # The connection broke after the commit: the job is there, and the reaper sends what it planned.
+            return _read(connection, tenant_id, job_id, now), []
         _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state)
         return _planned(scheduler, connection, tenant_id, job_id, now)
 

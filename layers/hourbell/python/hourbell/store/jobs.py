@@ -115,16 +115,17 @@ def list_jobs(
     return [StoredJob(*row) for row in rows.fetchall()]
 
 
-def insert_job(connection: Connection, tenant_id: UUID, job_id: UUID, values: JobValues, *, now: datetime) -> None:
-    """Insert a job.
+def insert_job(connection: Connection, tenant_id: UUID, job_id: UUID, values: JobValues, *, now: datetime) -> bool:
+    """Insert a job; False when it is there already, by a transaction whose commit was not heard of.
 
     Raises:
         ConflictError: the name is taken.
     """
     with translated():
-        connection.execute(
+        inserted = connection.execute(
             query("insert_job"), {**values._asdict(), "tenant_id": tenant_id, "job_id": job_id, "now": now}
         )
+    return inserted.rowcount == 1
 
 
 def fetch_jobs(connection: Connection, tenant_id: UUID, job_ids: Sequence[UUID]) -> dict[UUID, StoredJob]:
