@@ -1,4 +1,5 @@
 import pytest
+from hourbell.domain.clock import Zone
 from hourbell.domain.errors import FieldError
 from hourbell.domain.preview import preview
 from hourbell.domain.schedule import times_left_out
@@ -84,3 +85,14 @@ def test_a_job_is_needed_for_h() -> None:
     with pytest.raises(FieldError, match=r"schedule\.cron"):
         lines(cron("H * * * *"), "2026-01-01T00:00Z", 1)
     assert len(lines(cron("H * * * *"), "2026-01-01T00:00Z", 2, job=JOB)) == 2
+
+
+@pytest.mark.parametrize("name", ["UTC", "Asia/Kolkata"])
+def test_a_zone_without_clock_changes_is_not_searched_for_them_to_the_end_of_time(monkeypatch, name) -> None:
+    looked: list[int] = []
+    offset = Zone._offset
+    monkeypatch.setattr(Zone, "_offset", lambda self, second: looked.append(second) or offset(self, second))
+
+    assert len(lines(cron("29 * * * *", name), "2026-01-01T00:00Z", 100)) == 100
+
+    assert len(looked) < 2_000  # a few years, once

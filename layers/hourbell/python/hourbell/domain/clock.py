@@ -267,8 +267,10 @@ class ZonedTimes:
         while second < end:
             stretch = self.zone.stretch(second)
             second = stretch.end
+            if second > end:  # what lies further need not be known: in UTC that would be all of time
+                return
             following = self.zone.stretch(second)
-            if following.start == second <= end and self._moved(following) is None:
+            if following.start == second and self._moved(following) is None:
                 wall = self.times.next_from(following.start + following.before)
                 if wall is not None and wall < following.start + following.offset:
                     yield wall
