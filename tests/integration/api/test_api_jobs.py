@@ -338,6 +338,29 @@ class TestPauseAndResume:
         assert len(lanes.sent) == 3
         assert [row[1] for row in due(admin)] == [T0 + timedelta(hours=4)]
 
+    def test_resume_catches_up_with_what_was_planned_before_the_pause(self, client: Client, admin, lanes):
+        """Paused a minute before its time, with its run in the lane already; the worker finds it paused."""
+        job = client.job({"at": iso(T0 + timedelta(minutes=1))})
+        client.post(f"/v1/jobs/{job['id']}/pause")
+        admin.execute("update run set state = 'skipped', reason = 'paused', wake_at = null, finished_at = now()")
+        lanes.take()
+        client.now = T0 + timedelta(minutes=10)
+
+        resumed = client.post(f"/v1/jobs/{job['id']}/resume", {"missed": "catch_up"}).json
+
+        assert resumed["state"] == "active"
+        assert [(row[0], row[1]) for row in runs(admin)] == [(T0 + timedelta(minutes=1), "queued")]
+        assert len(lanes.sent) == 1
+        assert due(admin) == []
+
+    def test_resume_with_skip_leaves_what_the_pause_skipped(self, client: Client, admin, lanes):
+        job = client.job({"at": iso(T0 + timedelta(minutes=1))})
+        client.post(f"/v1/jobs/{job['id']}/pause")
+        admin.execute("update run set state = 'skipped', reason = 'paused', wake_at = null, finished_at = now()")
+        client.now = T0 + timedelta(minutes=10)
+        client.post(f"/v1/jobs/{job['id']}/resume")
+        assert [row[1] for row in runs(admin)] == ["skipped"]
+
     def test_runs_planned_before_the_pause_are_not_planned_twice(self, client: Client, admin):
         job = client.job({"every": "30s", "max_runs": 10})
         client.post(f"/v1/jobs/{job['id']}/pause")

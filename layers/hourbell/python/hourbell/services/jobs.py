@@ -205,7 +205,7 @@ def pause_job(
         if _has_ended(stored):
             raise StateError("the job is completed")
         if stored.state != JobState.PAUSED or stored.note != note:
-            jobs.park_due(connection, tenant_id, job_id)
+            jobs.park_due(connection, tenant_id, job_id, shard_id=shard_of(job_id))
             jobs.set_job_state(connection, tenant_id, job_id, state=JobState.PAUSED, note=note, now=floor_ms(now))
         return _read(connection, tenant_id, job_id, now)
 
@@ -423,7 +423,7 @@ def _write_edit(
     elif state is JobState.COMPLETED:
         jobs.delete_due(connection, tenant_id, job_id)
     elif state is JobState.PAUSED:
-        jobs.park_due(connection, tenant_id, job_id)
+        jobs.park_due(connection, tenant_id, job_id, shard_id=shard_of(job_id))
     return first is not None
 
 
@@ -445,8 +445,9 @@ def _resume(connection: Connection, tenant_id: UUID, stored: StoredJob, missed: 
         scheduled_for: datetime | None = parked
     else:
         scheduled_for = _first_to_fire(schedule_from_json(stored.schedule), stored, now, window_ms=stored.window_ms)
-    # Whichever it is, runs that are planned ahead already are planned once more, and counted again.
-    ahead = jobs.count_planned_ahead(connection, [job_id], now=now).get(job_id, 0)
+    # Whichever it is, runs that were planned already are planned once more, and counted again.
+    since = now if scheduled_for is None else min(now, scheduled_for - _ONE_MS)
+    ahead = jobs.count_planned_ahead(connection, [job_id], now=since).get(job_id, 0)
     state = JobState.COMPLETED if scheduled_for is None else JobState.ACTIVE
     jobs.set_job_state(connection, tenant_id, job_id, state=state, note=None, unplanned=ahead, now=floor_ms(now))
     if scheduled_for is None:

@@ -254,9 +254,9 @@ def put_due(
     connection.execute(query("put_due"), {**place, "tenant_id": tenant_id, "job_id": job_id})
 
 
-def park_due(connection: Connection, tenant_id: UUID, job_id: UUID) -> None:
-    """Take the job out of reach of every claim, its place kept."""
-    connection.execute(query("park_due"), {"tenant_id": tenant_id, "job_id": job_id})
+def park_due(connection: Connection, tenant_id: UUID, job_id: UUID, *, shard_id: int) -> None:
+    """Take the job out of reach of every claim, its oldest occurrence that has not fired kept."""
+    connection.execute(query("park_due"), {"tenant_id": tenant_id, "job_id": job_id, "shard_id": shard_id})
 
 
 def park_due_at(

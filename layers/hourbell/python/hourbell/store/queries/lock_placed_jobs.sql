@@ -11,7 +11,7 @@ select
     ) as planned_through
 from due
 inner join job on due.job_id = job.job_id
-where due.job_id > %(after)s and job.state = 'active'
+where due.job_id > %(after)s and job.state = 'active' and due.next_run_at < 'infinity'
 order by due.job_id
 limit %(limit)s
 for update of due

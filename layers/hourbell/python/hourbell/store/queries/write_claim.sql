@@ -1,4 +1,5 @@
--- Writes one claim whole: the runs (a run already there is only confirmed for the present schedule), the due rows moved on or removed, the jobs completed.
+-- Writes one claim whole: the runs, the due rows moved on or removed, the jobs completed. A run that waits already is only
+-- confirmed for the present schedule; one that found its job paused is opened again, for a resumption that catches up.
 with planned as (
     insert into run as waiting (
         job_id, scheduled_for, run_id, tenant_id, target_id, origin, lane, state,
@@ -18,8 +19,17 @@ with planned as (
                 job_id, scheduled_for, run_id, tenant_id, target_id, lane, schedule_version, fire_at
             )
     on conflict (job_id, scheduled_for) do update
-        set schedule_version = excluded.schedule_version
-        where waiting.state in ('queued', 'retrying') and waiting.schedule_version <> excluded.schedule_version
+        set
+            schedule_version = excluded.schedule_version,
+            state = case waiting.state when 'skipped' then 'queued' else waiting.state end,
+            reason = case waiting.state when 'skipped' then null else waiting.reason end,
+            wake_at = case waiting.state when 'skipped' then excluded.wake_at else waiting.wake_at end,
+            next_attempt_at = case waiting.state when 'skipped' then excluded.fire_at else waiting.next_attempt_at end,
+            fire_at = case waiting.state when 'skipped' then excluded.fire_at else waiting.fire_at end,
+            finished_at = null
+        where
+        (waiting.state in ('queued', 'retrying') and waiting.schedule_version <> excluded.schedule_version)
+        or (waiting.state = 'skipped' and waiting.reason = 'paused')
 ),
 
 skipped as (
