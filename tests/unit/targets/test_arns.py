@@ -38,6 +38,7 @@ def test_arns(service: str, text: str, name: str):
         "ARN:aws:lambda:eu-west-1:123456789012:function:a",
         "arn:aws:lambda:eu-west-1:\u0661\u0662\u0663\u0664\u0665\u0666\u0667\u0668\u0669\u0660\u0661\u0662:function:a",
         "arn:aws:sqs:eu-west-1:123456789012:a",
+        "arn:aws:sqs:eu-west-1:123456789012:function:a",
     ],
 )
 def test_what_is_no_function(text: str):
