@@ -21,7 +21,7 @@ from hourbell.domain.instants import format_instant, parse_instant
 from hourbell.domain.schedule import next_after, schedule_from_json
 from hourbell.local.receiver import Call, Receiver
 
-WATCHED = timedelta(seconds=30)
+WATCHED = timedelta(seconds=24)
 LATE = timedelta(seconds=1)
 # After the last occurrence: the second it may be late, and the moment its outcome takes to be recorded.
 _GRACE = timedelta(seconds=2)
