@@ -1,0 +1,187 @@
+"""What the API answers, typed. A test holds each against the API's own description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, Literal, NotRequired, TypeAlias, TypedDict, TypeVar
+
+T = TypeVar("T")
+
+JsonObject: TypeAlias = Mapping[str, Any]
+
+
+class Page(TypedDict, Generic[T]):
+    """A page of a list; ``next_cursor`` is None on the last."""
+
+    items: list[T]
+    next_cursor: str | None
+
+
+class Job(TypedDict):
+    """A job, and when it runs next. ``target``: a name, or the destination that the job spells out."""
+
+    id: str
+    state: Literal["active", "paused", "completed"]
+    version: int
+    tier: Literal["hot", "cold"]
+    name: str | None
+    schedule: dict[str, Any]
+    target: Any
+    payload: Any
+    window: str | None
+    catch_up: dict[str, Any]
+    overlap: str
+    retry: dict[str, Any]
+    timeout: str
+    tags: dict[str, str]
+    next_run_at: str | None
+    next_runs: list[str]
+    note: str | None
+    error: str | None
+    created_at: str
+    updated_at: str
+
+
+class FieldProblem(TypedDict):
+    """One bad field."""
+
+    field: str
+    detail: str
+
+
+class JobCreated(TypedDict):
+    """An item of a batch that is not atomic, created."""
+
+    status: Literal[201]
+    job: Job
+
+
+class JobRefused(TypedDict):
+    """An item of a batch that is not atomic, refused."""
+
+    status: int
+    errors: list[FieldProblem]
+
+
+class JobBatch(TypedDict):
+    """What became of each job, in the order in which they were sent: jobs, or results where each was for itself."""
+
+    items: list[Any]
+
+
+class Attempt(TypedDict):
+    """One execution of a run."""
+
+    number: int
+    started_at: str
+    finished_at: str | None
+    outcome: str | None
+    status_code: int | None
+    error: str | None
+    duration_ms: int | None
+
+
+class Run(TypedDict):
+    """The record of one occurrence."""
+
+    id: str
+    job_id: str
+    target_id: str
+    origin: str
+    scheduled_for: str
+    fire_at: str
+    state: str
+    reason: str | None
+    attempt: int
+    lateness_ms: int | None
+    progress: Any
+    result: Any
+    error: str | None
+    started_at: str | None
+    finished_at: str | None
+    created_at: str
+    attempts: list[Attempt]
+
+
+class Missed(TypedDict):
+    """Occurrences in a row that were not run."""
+
+    first_scheduled_for: str
+    last_scheduled_for: str
+    occurrences: int
+    reason: str
+    recorded_at: str
+
+
+# By another spelling, because of ``lambda``: the member of the target's kind, and none for the others.
+_TargetKinds = TypedDict(
+    "_TargetKinds",
+    {
+        "http": NotRequired[dict[str, Any]],
+        "lambda": NotRequired[dict[str, Any]],
+        "sqs": NotRequired[dict[str, Any]],
+        "sns": NotRequired[dict[str, Any]],
+        "eventbridge": NotRequired[dict[str, Any]],
+        "step_functions": NotRequired[dict[str, Any]],
+    },
+)
+
+
+class Target(_TargetKinds):
+    """A destination with its limits."""
+
+    id: str
+    state: Literal["active", "paused"]
+    version: int
+    name: str
+    rate_per_second: float | None
+    burst: int | None
+    max_concurrency: int | None
+    created_at: str
+    updated_at: str
+
+
+class SigningSecret(TypedDict):
+    """The key of a target's signatures; None where the target names a secret of its own."""
+
+    signing_secret: str | None
+    secret: str | None
+
+
+class Occurrence(TypedDict):
+    """One nominal time of a schedule."""
+
+    scheduled_for: str
+    local: str
+    note: str | None
+
+
+class Preview(TypedDict):
+    """The next occurrences of a schedule; ``description``: the schedule in plain words."""
+
+    description: str | None
+    occurrences: list[Occurrence]
+
+
+class Lease(TypedDict):
+    """The lease of a run that is being executed."""
+
+    lease_expires_at: str
+
+
+class Redrive(TypedDict):
+    """What a redrive started over, or would; ``more``: further runs match, call again."""
+
+    dry_run: bool
+    runs: int
+    more: bool
+
+
+class Health(TypedDict):
+    """It answers."""
+
+    status: Literal["ok"]
+
+
+JobPage: TypeAlias = Page[Job]
+RunPage: TypeAlias = Page[Run]
