@@ -46,3 +46,13 @@ def test_a_name_that_another_job_has_is_still_refused(unheard: Client):
     unheard.job(name="nightly")
 
     assert unheard.post("/v1/jobs", {"name": "nightly", "schedule": {"every": "1h"}, "target": "sink"}).status == 409
+
+
+def test_a_backfill_whose_commit_nobody_heard_of_runs_once_and_says_so(unheard: Client, admin):
+    job = unheard.job({"cron": "0 * * * *", "timezone": "UTC"})
+    span = {"from": "2027-05-09T09:00:00Z", "to": "2027-05-09T12:00:00Z"}
+
+    answer = unheard.post(f"/v1/jobs/{job['id']}/backfill", span)
+
+    assert (answer.json["runs"], answer.json["existing"]) == (3, 0)
+    assert admin.execute("select count(*) from run").fetchall() == [(3,)]

@@ -226,3 +226,30 @@ def test_a_run_is_started_over_or_cancelled(stage: Stage, command: str, state: s
     stage.answer("POST", f"/v1/runs/run_01/{command}", run)
     assert stage.run("runs", command, "run_01").output.strip() == f"run_01 {state}"
     assert json.loads(stage.run("runs", command, "run_01", "--json").output) == run
+
+
+BACKFILL = {
+    "dry_run": True,
+    "runs": 1,
+    "existing": 2,
+    "occurrences": [{"scheduled_for": "2026-11-29T12:00:00.000Z", "run_id": "run_01", "existing": None}],
+}
+SPAN = ("--from", "2026-11-29T12:00:00Z", "--to", "2026-11-30T12:00:00Z")
+
+
+def test_a_backfill_tells_its_counts_before_it_starts(stage: Stage):
+    stage.answer("POST", "/v1/jobs/job_01/backfill", BACKFILL)
+    refused = stage.run("jobs", "backfill", "job_01", *SPAN, stdin="n\n")
+    assert refused.exit_code == 1
+    assert "Start 1 run (2 occurrences with a run already)?" in refused.output
+    assert [json.loads(request.content)["dry_run"] for request in stage.seen] == [True]
+
+    assert stage.run("jobs", "backfill", "job_01", *SPAN, stdin="y\n").exit_code == 0
+    assert stage.sent() == {"from": SPAN[1], "to": SPAN[3], "dry_run": False}
+
+
+def test_a_dry_run_of_a_backfill_shows_what_would_run(stage: Stage):
+    stage.answer("POST", "/v1/jobs/job_01/backfill", BACKFILL)
+    result = stage.run("jobs", "backfill", "job_01", *SPAN, "--dry-run")
+    assert "would run" in result.output
+    assert len(stage.seen) == 1

@@ -15,7 +15,7 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler.api_gateway import APIGatewayHttpResolver, Response
 
-from hourbell.api import job_batches, jobs, meta, run_control, runs, targets
+from hourbell.api import backfills, job_batches, jobs, meta, run_control, runs, targets
 from hourbell.api.calls import Api, Call, Reply, read_query
 from hourbell.api.operations import Operation
 from hourbell.api.problems import (
@@ -31,6 +31,7 @@ from hourbell.services.authenticate import Principal
 OPERATIONS = (
     *jobs.OPERATIONS,
     *job_batches.OPERATIONS,
+    *backfills.OPERATIONS,
     *targets.OPERATIONS,
     *runs.OPERATIONS,
     *run_control.OPERATIONS,

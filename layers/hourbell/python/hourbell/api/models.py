@@ -249,6 +249,16 @@ class TriggerIn(Model):
     payload: Any = None
 
 
+class BackfillIn(Model):
+    """A span of time whose occurrences are to be run."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    from_: Instant = Field(alias="from", description="occurrences at this time or later")
+    to: Instant = Field(description="and before this time, which may not lie in the future")
+    dry_run: bool = Field(False, description="only tell")
+
+
 class HeartbeatIn(Model):
     """The executing side of a run reports that it works on."""
 

@@ -269,6 +269,23 @@ class SigningSecret(Schema):
     secret: str | None = Field(description="the Secrets Manager name that the target signs with")
 
 
+class BackfilledOccurrence(Schema):
+    """An occurrence of the span."""
+
+    scheduled_for: Instant
+    run_id: str
+    existing: RunState | None = Field(description="the state of the run that it had; null: it gets one, or would")
+
+
+class Backfill(Schema):
+    """What a backfill runs, or would."""
+
+    dry_run: bool
+    runs: int = Field(description="occurrences that get a run, or would")
+    existing: int = Field(description="occurrences that had one, which stays as it is")
+    occurrences: list[BackfilledOccurrence] = Field(max_length=10_000)
+
+
 class Lease(Schema):
     """The lease of a run that is being executed."""
 
@@ -301,5 +318,18 @@ class Problem(Schema):
 
 REPLIES: dict[str, type[Schema]] = {
     schema.__name__: schema
-    for schema in (Job, JobBatch, Target, SigningSecret, Run, Missed, Preview, Lease, Redrive, Health, Problem)
+    for schema in (
+        Job,
+        JobBatch,
+        Target,
+        SigningSecret,
+        Run,
+        Missed,
+        Preview,
+        Backfill,
+        Lease,
+        Redrive,
+        Health,
+        Problem,
+    )
 }

@@ -37,6 +37,11 @@ def console(*, stderr: bool = False) -> Console:
     return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=_PIPED_WIDTH)
 
 
+def count(number: int, thing: str) -> str:
+    """``1 run``, ``2 runs``."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def print_json(value: Any) -> None:
     """A reply as it came, indented."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))

@@ -15,6 +15,8 @@ from hourbell.client.clients import AsyncClient, Client
 from hourbell.client.errors import ApiError, ClientError, UnreachableError
 from hourbell.client.replies import (
     Attempt,
+    Backfill,
+    BackfilledOccurrence,
     Health,
     Job,
     JobBatch,
@@ -40,6 +42,8 @@ __all__ = [
     "ApiError",
     "AsyncClient",
     "Attempt",
+    "Backfill",
+    "BackfilledOccurrence",
     "Client",
     "ClientError",
     "Health",

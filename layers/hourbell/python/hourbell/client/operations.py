@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hourbell.client.operation import all_of, operation
 from hourbell.client.replies import (
+    Backfill,
     Health,
     Job,
     JobBatch,
@@ -162,6 +163,17 @@ class Operations:
         ('queued', 'trigger')
         """
         return _action("/v1/jobs/{id}/trigger", job_id, body=dict(body or {}))
+
+    @operation
+    def backfill_job(self, job_id: str, *, from_: Instant, to: Instant, dry_run: bool = False) -> Request[Backfill]:
+        """Run the occurrences at ``from_`` or later and before ``to`` that have no run; ``dry_run``: only tell which.
+
+        >>> past = {"from_": "2027-05-07T00:00:00Z", "to": "2027-05-09T00:00:00Z"}
+        >>> hourbell.backfill_job(nightly["id"], **past, dry_run=True)["runs"]
+        2
+        """
+        body = {**present(to=to, **{"from": from_}), "dry_run": dry_run}
+        return _action("/v1/jobs/{id}/backfill", job_id, body=body, repeatable=dry_run)
 
     @operation
     def upcoming(self, job_id: str, *, count: int = 10) -> Request[Preview]:

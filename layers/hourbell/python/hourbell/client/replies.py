@@ -163,6 +163,23 @@ class Preview(TypedDict):
     occurrences: list[Occurrence]
 
 
+class BackfilledOccurrence(TypedDict):
+    """An occurrence of a backfill; ``existing``: the state of the run that it had, None where it gets one, or would."""
+
+    scheduled_for: str
+    run_id: str
+    existing: str | None
+
+
+class Backfill(TypedDict):
+    """What a backfill runs, or would."""
+
+    dry_run: bool
+    runs: int
+    existing: int
+    occurrences: list[BackfilledOccurrence]
+
+
 class Lease(TypedDict):
     """The lease of a run that is being executed."""
 

@@ -19,6 +19,7 @@ from hourbell.domain.retry import parse_retry_policy
 from hourbell.domain.run_state import Lane, RunState
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
+from hourbell.services.admit_backfill import admit_backfill
 from hourbell.services.dispatch_runs import dispatch_runs
 from hourbell.store import recovery
 from hourbell.store.connection import Connection, Database
@@ -83,10 +84,11 @@ def reap_runs(
 def _decide_batch(
     connection: Connection, lanes: Lanes, shortfall: dict[Lane, int], *, now: datetime | None, limit: int
 ) -> tuple[datetime | None, list[LaneMessage], Reaped]:
-    runs = recovery.lock_wakeful_runs(connection, now=now, limit=limit)
-    if not runs:
+    locked = recovery.lock_wakeful_runs(connection, now=now, limit=limit)
+    if not locked:
         return None, [], Reaped(looked_at=0, sent=0, backed_off=0, crashed=0, dead=0)
-    at = runs[0].now
+    at = locked[0].now
+    runs = admit_backfill(connection, locked, now=at)
     left = dict(shortfall)  # the transaction may be repeated: keep what it does to the count apart
     verdicts = [(run, _decide(connection, lanes, run, left, at)) for run in runs]
     recovery.write_recovered(connection, [_recovery(run, verdict) for run, verdict in verdicts], now=at)
