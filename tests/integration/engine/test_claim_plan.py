@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -16,6 +17,7 @@ from tests.seeds import T0
 
 ROWS = 1_000_000
 DUE = 100_000
+BIG = UUID(int=1)
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +30,14 @@ def million(postgres: PostgresServer, template_database: str) -> Iterator[psycop
         connection.execute(
             """
             insert into due (job_id, tenant_id, shard_id, next_run_at, scheduled_for)
-            select gen_random_uuid(), gen_random_uuid(), n %% 128, at, at
+            select gen_random_uuid(), case when n <= %(due)s then %(big)s else gen_random_uuid() end, n %% 128, at, at
             from generate_series(1, %(rows)s) as n
             cross join lateral (
                 select %(now)s::timestamptz
                     + case when n <= %(due)s then interval '0' else n * interval '1 minute' end as at
             ) as times
             """,
-            {"rows": ROWS, "due": DUE, "now": T0},
+            {"rows": ROWS, "due": DUE, "now": T0, "big": BIG},
         )
         connection.execute("vacuum (analyze) due")
         yield connection
@@ -47,8 +49,10 @@ def nodes(plan: dict[str, Any]):
         yield from nodes(child)
 
 
-def explain(connection: psycopg.Connection[Any], **values: Any) -> list[dict[str, Any]]:
-    statement = b"explain (analyze, buffers, format json) " + query("lock_due_of_shards").split(b"\n", 2)[2]
+def explain(
+    connection: psycopg.Connection[Any], name: str = "lock_due_of_shards", **values: Any
+) -> list[dict[str, Any]]:
+    statement = b"explain (analyze, buffers, format json) " + query(name).split(b"\n", 2)[2]
     with connection.transaction(force_rollback=True):
         (row,) = connection.execute(
             statement,
@@ -69,6 +73,27 @@ def test_a_claim_reads_index_ranges_in_order_and_sorts_nothing(million):
     assert not [node for node in plan if "Sort" in node["Node Type"]]
     # 128 shards x 16 rows, and not one row more was read of the hundred thousand that are due
     assert scans[0]["Actual Rows"] * scans[0]["Actual Loops"] == 128 * 16
+
+
+def test_looking_past_a_tenant_reads_index_ranges_in_order_as_far_as_it_may_and_sorts_nothing(million):
+    plan = explain(million, "find_due_past_tenants", tenant_ids=[BIG], look_ahead=500)
+
+    scans = [node for node in plan if node.get("Relation Name") == "due"]
+    assert [(node["Node Type"], node["Index Name"]) for node in scans] == [("Index Scan", "due_shard_next_idx")]
+    assert "next_run_at <=" in scans[0]["Index Cond"]
+    assert not [node for node in plan if "Sort" in node["Node Type"] or "Hash" in node["Node Type"]]
+    # of the 781 that are due in each shard, and of the 7,812 that stand there
+    assert scans[0]["Actual Rows"] * scans[0]["Actual Loops"] == 128 * 500
+
+
+def test_what_was_found_is_locked_by_its_key(million):
+    found = million.execute("select job_id from due where tenant_id <> %s limit 200", (BIG,)).fetchall()
+    statement = b"explain (format json) " + query("lock_found_due").split(b"\n", 1)[1]
+    (row,) = million.execute(
+        statement, {"job_ids": [job_id for (job_id,) in found], "until": T0 + timedelta(days=900)}
+    ).fetchall()
+    indexes = [node["Index Name"] for node in nodes(row[0][0]["Plan"]) if "Index Name" in node]
+    assert indexes == ["due_pkey"]
 
 
 def test_an_empty_poll_reads_no_row(million):

@@ -6,7 +6,8 @@ by a scan. Everything happens inside the caller's transaction; the messages go o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -25,11 +26,16 @@ LEAST_RUNS_PER_JOB = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What one claim did. ``rows``: due rows taken; ``broken``: jobs that could not be planned."""
+    """What one claim did.
+
+    ``rows``: due rows taken; ``had``: how many rows and runs each tenant had of it; ``broken``: jobs that could not be
+    planned.
+    """
 
     rows: int
     messages: list[LaneMessage]
     broken: int
+    had: Mapping[UUID, int]
 
 
 def claim_shards(
@@ -40,12 +46,28 @@ def claim_shards(
     now: datetime,
     horizon: timedelta,
     per_shard: int,
+    past: Sequence[UUID] = (),
+    look_ahead: int = 0,
 ) -> Claim:
-    """Claim the oldest due rows of each shard up to the horizon; no rows: nothing is due there now."""
+    """Claim the oldest due rows of each shard up to the horizon; no rows: nothing is due there now.
+
+    ``past``: tenants whose rows are looked past, as far as ``look_ahead`` rows of each shard reach.
+    """
     until = now + horizon
-    rows = claims.lock_due_of_shards(
-        connection, first_shard=first_shard, last_shard=last_shard, until=until, per_shard=per_shard
-    )
+    if past:
+        rows = claims.lock_due_past_tenants(
+            connection,
+            past,
+            first_shard=first_shard,
+            last_shard=last_shard,
+            until=until,
+            per_shard=per_shard,
+            look_ahead=look_ahead,
+        )
+    else:
+        rows = claims.lock_due_of_shards(
+            connection, first_shard=first_shard, last_shard=last_shard, until=until, per_shard=per_shard
+        )
     return _claim_rows(connection, rows, now=now, until=until, runs=SCAN_RUNS)
 
 
@@ -60,7 +82,7 @@ def claim_jobs(
 
 def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime, until: datetime, runs: int) -> Claim:
     if not rows:
-        return Claim(rows=0, messages=[], broken=0)
+        return Claim(rows=0, messages=[], broken=0, had={})
     # Here, so that a scanner starting on a quiet minute does not import how schedules are computed.
     from hourbell.services.pace_jobs import pace_jobs
     from hourbell.services.plan_due import Planner
@@ -75,4 +97,6 @@ def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime
     for job in pace_jobs(connection, planned, until=until):
         planner.gather(job)
     claims.write_claim(connection, planner.writes)
-    return Claim(rows=len(rows), messages=planner.messages, broken=len(planner.writes.broken_job_ids))
+    had = Counter(row.tenant_id for row in rows)
+    had.update(message.tenant_id for message in planner.messages)
+    return Claim(rows=len(rows), messages=planner.messages, broken=len(planner.writes.broken_job_ids), had=had)

@@ -134,6 +134,35 @@ def lock_due_of_shards(
     return [DueRow(*row) for row in cursor.fetchall()]
 
 
+def lock_due_past_tenants(
+    connection: Connection,
+    tenant_ids: Sequence[UUID],
+    *,
+    first_shard: int,
+    last_shard: int,
+    until: datetime,
+    per_shard: int,
+    look_ahead: int,
+) -> list[DueRow]:
+    """As ``lock_due_of_shards``, of all tenants but these, as far as ``look_ahead`` rows of each shard reach."""
+    found = connection.execute(
+        query("find_due_past_tenants"),
+        {
+            "tenant_ids": uuid_array(tenant_ids),
+            "first_shard": first_shard,
+            "last_shard": last_shard,
+            "until": until,
+            "per_shard": per_shard,
+            "look_ahead": look_ahead,
+        },
+    ).fetchall()
+    if not found:
+        return []
+    cursor = connection.cursor(binary=True)
+    cursor.execute(query("lock_found_due"), {"job_ids": uuid_array([row[0] for row in found]), "until": until})
+    return [DueRow(*row) for row in cursor.fetchall()]
+
+
 def lock_due_of_jobs(connection: Connection, job_ids: Sequence[UUID], *, until: datetime) -> list[DueRow]:
     """Lock the due rows of these jobs that lie within the horizon."""
     cursor = connection.cursor(binary=True)
