@@ -48,11 +48,12 @@ class Seeder:
     """Writes rows for one tenant and one target of a test database."""
 
     connection: psycopg.Connection[Any]
+    name: str = "acme"
     tenant_id: UUID = field(init=False)
     target_id: UUID = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tenant_id = self.tenant("acme")
+        self.tenant_id = self.tenant(self.name)
         self.target_id = self.target("sink")
 
     def tenant(self, name: str) -> UUID:

@@ -11,6 +11,7 @@ class DatabaseRole(StrEnum):
     """Who a function is in Postgres; made by the bootstrap, granted table by table by the migrations."""
 
     API = "hourbell_api"
+    AUTHORIZER = "hourbell_authorizer"
     SCANNER = "hourbell_scanner"
     WORKER = "hourbell_worker"
     MIGRATOR = "hourbell_migrator"

@@ -75,8 +75,8 @@ class ApiStack(Stack):
             workshop=workshop,
             name="authorizer",
             description="Checks API keys",
-            environment=self._data.database.environment(DatabaseRole.API),
+            environment=self._data.database.environment(DatabaseRole.AUTHORIZER),
             place=place,
         )
-        self._data.database.grant_connect(authorizer, DatabaseRole.API)
+        self._data.database.grant_connect(authorizer, DatabaseRole.AUTHORIZER)
         return authorizer

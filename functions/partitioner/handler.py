@@ -1,16 +1,17 @@
-"""Partitioner: makes the coming days' partitions. Missing one loses nothing: the default partition takes its rows."""
+"""Partitioner: makes the coming days' partitions, and tidies up. Late, it loses nothing: a default one takes rows."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
 from hourbell.environment import make_database
 from hourbell.observability import configure_logging
+from hourbell.services.keep_house import keep_house
 from hourbell.settings import SchemaSettings
-from hourbell.store.partitions import make_partitions
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +23,6 @@ def wiring() -> Any:
 
 
 def handler(_event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    today = datetime.now(UTC).date()
-    made = wiring().run(lambda connection: make_partitions(connection, today=today))
-    logger.info("partitions made", extra={"action": "make_partitions", "days": made})
-    return {"days_made": made}
+    kept = asdict(keep_house(wiring(), now=datetime.now(UTC)))
+    logger.info("house kept", extra={"action": "keep_house", **kept})
+    return kept

@@ -64,7 +64,7 @@ def test_each_function_connects_as_its_own_database_role(assembly: Assembly) -> 
     assert users.pop("migrator") in {"hourbell_master", "hourbell_migrator"}
     assert users == {
         "api": "hourbell_api",
-        "authorizer": "hourbell_api",
+        "authorizer": "hourbell_authorizer",
         "partitioner": "hourbell_migrator",
         "reaper": "hourbell_scanner",
         "replanner": "hourbell_scanner",

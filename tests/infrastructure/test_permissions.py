@@ -86,7 +86,7 @@ def expected(stage: str) -> Table:
 
 PROD_DATABASE: Table = {
     "api": connect("hourbell_api"),
-    "authorizer": connect("hourbell_api"),
+    "authorizer": connect("hourbell_authorizer"),
     "migrator": read_secrets(FIRST_KEY, "AuroraCluster.MasterUserSecret.SecretArn"),
     "partitioner": connect("hourbell_migrator"),
     "reaper": connect("hourbell_scanner"),
@@ -149,7 +149,7 @@ def test_the_proxy_logs_in_as_the_four_roles(prod: Assembly) -> None:
     ]
     roles = {prod.text(resource).rpartition("/")[2] for resource in statement["Resource"]}
     assert statement["Action"] == "rds-db:connect"
-    assert roles == {"hourbell_api", "hourbell_migrator", "hourbell_scanner", "hourbell_worker"}
+    assert roles == {"hourbell_api", "hourbell_authorizer", "hourbell_migrator", "hourbell_scanner", "hourbell_worker"}
 
 
 def test_no_function_has_a_managed_policy(assembly: Assembly) -> None:

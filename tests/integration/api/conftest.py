@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,10 +17,12 @@ from hourbell.api.app import Application
 from hourbell.api.calls import Api
 from hourbell.api.schemas import REPLIES
 from hourbell.domain.ids import new_id
+from hourbell.services.claim_due import claim_shards
 from hourbell.services.jobs import Scheduler
 from hourbell.store.connection import Database
 from hourbell.targets.arns import AllowedTargets, Home
 from hourbell.targets.rules import TargetRules
+from psycopg.conninfo import make_conninfo
 
 from tests.seeds import T0, RecordingLanes
 
@@ -169,6 +172,13 @@ def database(postgres, database_name) -> Iterator[Database]:
 
 
 @pytest.fixture
+def authorizer(postgres, database_name) -> Iterator[Database]:
+    opened = Database(postgres.conninfo(database=database_name, user="hourbell_authorizer"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
 def admin(conninfo: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(conninfo, autocommit=True) as connection:
         yield connection
@@ -178,6 +188,17 @@ def admin(conninfo: str) -> Iterator[psycopg.Connection[Any]]:
 def application(database: Database, lanes: RecordingLanes) -> Application:
     scheduler = Scheduler(database=database, lanes=lanes, horizon=HORIZON)
     return Application(Api(scheduler=scheduler, stage_key=lambda: b"stage secret", target_rules=lambda: RULES))
+
+
+def scan(client: Client, now: datetime) -> None:
+    """A scan of the client's database, by the scanner's own role."""
+    conninfo = make_conninfo(client.application._api.scheduler.database._conninfo, user="hourbell_scanner")
+    with closing(Database(conninfo)) as database:
+        database.run(
+            lambda connection: claim_shards(
+                connection, first_shard=0, last_shard=127, now=now, horizon=HORIZON, per_shard=100
+            )
+        )
 
 
 def new_tenant(admin: psycopg.Connection[Any], name: str) -> UUID:

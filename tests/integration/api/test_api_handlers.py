@@ -54,8 +54,11 @@ def key(conninfo) -> str:
 
 
 @pytest.fixture
-def functions(environment):
+def functions(environment, monkeypatch, postgres, database_name):
     authorizer, api = load("authorizer"), load("api")
+    with monkeypatch.context() as own:
+        own.setenv("HOURBELL_DATABASE", postgres.conninfo(database=database_name, user="hourbell_authorizer"))
+        authorizer.database()
     yield authorizer.handler, api.handler
     authorizer.database().close()
     api.application()._api.scheduler.database.close()

@@ -7,22 +7,13 @@ from datetime import timedelta
 from hourbell.api.schemas import REPLIES
 from hourbell.domain.ids import decode
 from hourbell.domain.instants import format_instant
-from hourbell.services.claim_due import claim_shards
 
-from tests.integration.api.conftest import HORIZON, Client
+from tests.integration.api.conftest import Client, scan
 from tests.seeds import T0
 
 
 def hours(count: float) -> str:
     return format_instant(T0 + timedelta(hours=count))
-
-
-def scan(client: Client) -> None:
-    client.application._api.scheduler.database.run(
-        lambda connection: claim_shards(
-            connection, first_shard=0, last_shard=127, now=client.now, horizon=HORIZON, per_shard=100
-        )
-    )
 
 
 def stretch(first: float, last: float, occurrences: int, recorded: float) -> dict:
@@ -40,7 +31,7 @@ def test_outages_are_listed_latest_first_also_of_one_occurrence(client: Client):
     assert client.get(path).json == {"items": [], "next_cursor": None}
     for now in (4.5, 6.5):
         client.now = T0 + timedelta(hours=now)
-        scan(client)
+        scan(client, client.now)
 
     answer = client.get(path)
 

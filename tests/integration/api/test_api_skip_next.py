@@ -8,8 +8,8 @@ import pytest
 from hourbell.api.schemas import REPLIES
 from hourbell.domain.ids import decode
 from hourbell.domain.instants import format_instant
-from hourbell.services.claim_due import claim_shards
 
+from tests.integration.api import conftest
 from tests.integration.api.conftest import HORIZON, Client
 from tests.seeds import T0
 
@@ -33,11 +33,7 @@ def fired(admin) -> list:
 
 def scan(client: Client, until: float) -> None:
     """A scan at the moment from which the horizon reaches ``until`` seconds."""
-    client.application._api.scheduler.database.run(
-        lambda connection: claim_shards(
-            connection, first_shard=0, last_shard=127, now=seconds(until) - HORIZON, horizon=HORIZON, per_shard=100
-        )
-    )
+    conftest.scan(client, seconds(until) - HORIZON)
 
 
 def test_one_that_is_only_in_the_hot_table_is_recorded_and_the_row_moves_on(client: Client, admin):

@@ -15,7 +15,10 @@ from tests.seeds import T0
 
 UNKNOWN = "01mnj4t0g0g0080002q046mg70"
 TOKEN = {"lease_token": "01a5644d-0200-7f5b-b1a9-252525252525"}
-BODIES = {f"/v1/runs/{{id}}/{act}": TOKEN for act in ("heartbeat", "complete", "fail")}
+BODIES: dict[str, dict[str, str]] = {
+    **{f"/v1/runs/{{id}}/{act}": TOKEN for act in ("heartbeat", "complete", "fail")},
+    "/v1/jobs/{id}/backfill": {"from": "2027-05-09T09:00:00Z", "to": "2027-05-09T12:00:00Z"},
+}
 ID_CALLS = [(operation.method, operation.path) for operation in OPERATIONS if "{id}" in operation.path]
 
 
@@ -121,7 +124,7 @@ def test_an_unknown_route_tells_a_stranger_nothing(client: Client):
             assert (reply["statusCode"], reply["headers"]["Content-Type"]) == (status, "application/problem+json")
 
 
-def test_a_key_opens_its_tenant_until_it_ends(client: Client, conninfo, database, admin):
+def test_a_key_opens_its_tenant_until_it_ends(client: Client, conninfo, authorizer, admin):
     from hourbell.store.connection import Database
 
     administrator = Database(conninfo)
@@ -129,7 +132,7 @@ def test_a_key_opens_its_tenant_until_it_ends(client: Client, conninfo, database
     administrator.close()
 
     def caller(header: str | None, now=T0):
-        return authenticate(database, header, now=now)
+        return authenticate(authorizer, header, now=now)
 
     found = caller(f"Bearer {key.secret}")
     assert found == Principal(tenant_id=client.tenant_id, key_id=key.key_id, scopes=frozenset({"jobs:read"}))

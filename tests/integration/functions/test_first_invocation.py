@@ -39,7 +39,7 @@ print(json.dumps({"reply": reply, "modules": [name for name, module in sys.modul
 HEAVY = {"boto3", "httpx", "pydantic", "aws_lambda_powertools", "croniter"}
 FUNCTIONS = {
     "api": ("hourbell_api", HEAVY - {"aws_lambda_powertools"}),
-    "authorizer": ("hourbell_api", HEAVY),
+    "authorizer": ("hourbell_authorizer", HEAVY),
     "scanner": ("hourbell_scanner", HEAVY),
     "reaper": ("hourbell_scanner", HEAVY),
     "worker": ("hourbell_worker", HEAVY - {"boto3", "httpx"}),

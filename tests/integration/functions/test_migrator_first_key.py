@@ -83,7 +83,7 @@ def owner(postgres: PostgresServer, database_name: str) -> Iterator[psycopg.Conn
 @pytest.fixture
 def api(postgres: PostgresServer, database_name: str) -> Iterator[Database]:
     """The database as the authorizer sees it."""
-    database = Database(postgres.conninfo(database=database_name, user="hourbell_api"))
+    database = Database(postgres.conninfo(database=database_name, user="hourbell_authorizer"))
     yield database
     database.close()
 

@@ -91,13 +91,16 @@ def test_no_role_may_do_more_than_its_functions_do(conninfo: str, role: str):
 GRANTS = {
     "hourbell_api": {
         "tenant": "select",
-        "api_key": "select",
+        "idempotent_request": "insert select update",
         "target": "insert select update",
         "job": "insert select update",
         "due": "delete insert select update",
         "run": "insert select update",
         "missed": "insert select",
         "attempt": "select update",
+    },
+    "hourbell_authorizer": {
+        "api_key": "select",
     },
     "hourbell_scanner": {
         "target": "select",

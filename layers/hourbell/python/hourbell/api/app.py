@@ -16,6 +16,7 @@ from typing import Any
 from aws_lambda_powertools.event_handler.api_gateway import APIGatewayHttpResolver, Response
 
 from hourbell.api import backfills, job_batches, jobs, meta, run_control, runs, targets
+from hourbell.api.answer_once import answer_once
 from hourbell.api.calls import Api, Call, Reply, read_query
 from hourbell.api.operations import Operation
 from hourbell.api.problems import (
@@ -27,6 +28,7 @@ from hourbell.api.problems import (
     problem_of,
 )
 from hourbell.services.authenticate import Principal
+from hourbell.store.tenant_database import Actor, TenantDatabase
 
 OPERATIONS = (
     *jobs.OPERATIONS,
@@ -79,18 +81,22 @@ class Application:
                 raise AuthenticationError("no valid key")
             if caller.scopes.isdisjoint((operation.scope, ADMIN)):
                 raise ScopeError(operation.scope)
-        return operation.handle(
-            Call(
-                api=self._api,
-                caller=caller,
-                now=self._resolver.context["now"],
-                path=path,
-                query=read_query(event.get("rawQueryString") or ""),
-                headers={name.lower(): value for name, value in (event.get("headers") or {}).items()},
-                raw_body=event.get("body") or "",
-                is_base64=bool(event.get("isBase64Encoded")),
-            )
+        call = Call(
+            api=self._api,
+            caller=caller,
+            now=self._resolver.context["now"],
+            path=path,
+            query=read_query(event.get("rawQueryString") or ""),
+            headers={name.lower(): value for name, value in (event.get("headers") or {}).items()},
+            raw_body=event.get("body") or "",
+            is_base64=bool(event.get("isBase64Encoded")),
         )
+        if caller is None:
+            return operation.handle(call)
+        database = TenantDatabase(self._api.scheduler.database, _actor(caller, event))
+        if operation.acts:
+            return answer_once(operation, call, database, request=f"{operation.method} {event.get('rawPath')}")
+        return operation.handle(call.through(database=database))
 
     def _not_found(self, _error: Exception) -> Response[str]:
         if _caller(self._resolver.current_event.raw_event) is None:
@@ -102,6 +108,11 @@ def _caller(event: Event) -> Principal | None:
     """Who the authorizer says is calling; None where there was none, or where it found no valid key."""
     context = ((event.get("requestContext") or {}).get("authorizer") or {}).get("lambda") or {}
     return Principal.from_context(context)
+
+
+def _actor(caller: Principal, event: Event) -> Actor:
+    request_id = (event.get("requestContext") or {}).get("requestId") or ""
+    return Actor(tenant_id=caller.tenant_id, key_id=caller.key_id, request_id=str(request_id))
 
 
 def _problem_reply(problem: Problem) -> Reply:

@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -20,9 +20,11 @@ from hourbell.api.strict_json import bad, is_clean_text
 from hourbell.domain.ids import IdError, Prefix, decode
 from hourbell.domain.limits import LAMBDA_MAX_RESPONSE_BYTES
 from hourbell.domain.target_kind import TargetKind
+from hourbell.lanes.sqs import Lanes
 from hourbell.services.authenticate import Principal
 from hourbell.services.errors import NotFoundError
 from hourbell.services.jobs import Scheduler
+from hourbell.store.connection import Database
 from hourbell.targets.registry import check_config
 
 if TYPE_CHECKING:
@@ -61,10 +63,11 @@ class Api:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A reply; ``body`` is the text as it goes out."""
+    """A reply; ``body`` is the text as it goes out. ``kept``: what may be stored of it, if not all."""
 
     status: int = 200
     body: str = ""
+    kept: str | None = None
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -88,6 +91,12 @@ class Call:
         if self.caller is None:
             raise AuthenticationError("no caller")
         return self.caller.tenant_id
+
+    def through(self, *, database: Database, lanes: Lanes | None = None) -> Call:
+        """The same request, to be answered through this database, and these lanes."""
+        scheduler = self.api.scheduler
+        there = replace(scheduler, database=database, lanes=scheduler.lanes if lanes is None else lanes)
+        return replace(self, api=replace(self.api, scheduler=there))
 
     def check_target(self, kind: TargetKind, config: Mapping[str, Any]) -> dict[str, Any]:
         """What is stored of a target's config, if the stage lets this tenant have it.

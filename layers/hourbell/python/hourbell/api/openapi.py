@@ -12,6 +12,7 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from hourbell.api import models
+from hourbell.api.answer_once import HEADER, MAX_LENGTH, REPLAYED
 from hourbell.api.app import OPERATIONS
 from hourbell.api.operations import Operation, Query
 from hourbell.api.problems import CONTENT_TYPE
@@ -32,8 +33,16 @@ _REASONS = {
     409: "Contradicts what is there",
     412: "If-Match names another version",
     413: "The body is too large",
+    422: "The Idempotency-Key was used for another request",
     503: "The database does not answer",
 }
+_IDEMPOTENCY_KEY = {
+    "name": HEADER,
+    "in": "header",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_LENGTH, "pattern": "^[!-~]+$"},
+    "description": "the request is carried out once in 24 hours; sent again, it gets the answer of the first time",
+}
+_REPLAYED = {"schema": {"type": "string", "enum": ["true"]}, "description": "the answer of an earlier request"}
 _MEANINGS = {200: "OK", 201: "Created", 202: "Accepted", 204: "Done"}
 
 
@@ -96,6 +105,8 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
     if 412 in operation.errors:
         description = "an ETag: the change is made only to this version"
         found.append({"name": "If-Match", "in": "header", "schema": {"type": "string"}, "description": description})
+    if operation.acts:
+        found.append(_IDEMPOTENCY_KEY)
     return found
 
 
@@ -108,8 +119,13 @@ def _responses(operation: Operation) -> dict[str, Any]:
     success: dict[str, Any] = {"description": _MEANINGS[operation.status]}
     if operation.reply is not None:
         success["content"] = {operation.content_type: {"schema": _reply_schema(operation.reply)}}
+    headers: dict[str, Any] = {}
     if operation.conditional and operation.reply is not None:
-        success["headers"] = {"ETag": {"schema": {"type": "string"}}}
+        headers["ETag"] = {"schema": {"type": "string"}}
+    if operation.acts:
+        headers[REPLAYED] = _REPLAYED
+    if headers:
+        success["headers"] = headers
     problem = {CONTENT_TYPE: {"schema": _ref("Problem")}}
     failures = {str(status): {"description": _REASONS[status], "content": problem} for status in _failures(operation)}
     return {str(operation.status): success, **failures}
@@ -121,6 +137,8 @@ def _failures(operation: Operation) -> list[int]:
         statuses |= {400, 401, 403, 503}
     if operation.body is not None:
         statuses |= {413}
+    if operation.acts:
+        statuses |= {409, 422}
     return sorted(statuses)
 
 

@@ -45,6 +45,11 @@ class Operation:
     errors: tuple[int, ...] = ()
     content_type: str = "application/json"
 
+    @property
+    def acts(self) -> bool:
+        """Whether a second request does it a second time: such an operation honours ``Idempotency-Key``."""
+        return self.method == "POST" and self.scope not in (None, "jobs:read")
+
 
 PAGE = (
     Query(

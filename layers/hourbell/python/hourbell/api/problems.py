@@ -33,6 +33,14 @@ class ScopeError(HourbellError):
         self.scope = scope
 
 
+class KeyReusedError(HourbellError):
+    """The ``Idempotency-Key`` belongs to another request."""
+
+
+class RequestUnderWayError(HourbellError):
+    """A request with the same ``Idempotency-Key`` is being carried out at this moment."""
+
+
 class TooLargeError(HourbellError):
     """The body is larger than any request needs."""
 
@@ -113,6 +121,23 @@ def _forbidden(error: ScopeError) -> Problem:
     return Problem(status=403, slug="scope", title="Forbidden", detail=str(error))
 
 
+def _key_reused(error: KeyReusedError) -> Problem:
+    found = (("Idempotency-Key", str(error)),)
+    return Problem(
+        status=422, slug="idempotency-key-reused", title="Idempotency-Key reused", detail=str(error), errors=found
+    )
+
+
+def _under_way(error: RequestUnderWayError) -> Problem:
+    return Problem(
+        status=409,
+        slug="request-under-way",
+        title="Request under way",
+        detail=f"{error}; ask again for its answer",
+        headers={"Retry-After": "1"},
+    )
+
+
 def _too_large(error: TooLargeError) -> Problem:
     found = (("body", str(error)),)
     return Problem(status=413, slug="too-large", title="Content too large", detail=str(error), errors=found)
@@ -155,6 +180,8 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[Any], Problem]], ...] = (
     (VersionError, _version),
     (AuthenticationError, _unauthorized),
     (ScopeError, _forbidden),
+    (KeyReusedError, _key_reused),
+    (RequestUnderWayError, _under_way),
     (TooLargeError, _too_large),
     (psycopg.DataError, _refused_by_database),
     (psycopg.OperationalError, _unavailable),

@@ -4,6 +4,9 @@ After a failover a connection may look healthy and point at a reader (SQLSTATE 2
 (57P01, class 08). The connection is dropped, a new one resolved and opened, and the *whole* transaction repeated.
 Deadlocks and serialization failures (40P01, 40001) repeat the transaction on the same connection.
 
+A connection may also break under a commit, so that nobody hears whether it was one. ``transact`` asks Postgres what
+became of that transaction, instead of making it again.
+
 Nothing here may pin an RDS Proxy session: no SET, no prepared statements, no session locks.
 """
 
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +30,9 @@ _random = SystemRandom().random
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 AsyncConnection = psycopg.AsyncConnection[tuple[Any, ...]]
+
+# Answers the connection of a transaction, begun by its first call.
+Begin = Callable[[], Connection]
 
 ATTEMPTS = 5
 CONNECT_TIMEOUT_SECONDS = 5
@@ -45,6 +52,29 @@ def _pause(attempt: int) -> float:
     """Seconds to wait before the next attempt: full jitter, doubling from 50 ms to at most 2 s."""
     ceiling: float = min(2.0, 0.05 * 2**attempt)
     return _random() * ceiling
+
+
+class _Beginning:
+    """Begins one transaction, at the first call."""
+
+    def __init__(self, connect: Begin, stack: ExitStack) -> None:
+        self._connect = connect
+        self._stack = stack
+        self._connection: Connection | None = None
+
+    def __call__(self) -> Connection:
+        if self._connection is None:
+            connection = self._connect()
+            self._stack.enter_context(connection.transaction())
+            self._connection = connection
+        return self._connection
+
+    def transaction_id(self) -> str | None:
+        """What Postgres knows the transaction by; None: it has changed nothing."""
+        if self._connection is None:
+            return None
+        row = self._connection.execute("select pg_current_xact_id_if_assigned()::text").fetchone()
+        return None if row is None else row[0]
 
 
 class Database:
@@ -82,6 +112,33 @@ class Database:
                     raise
             time.sleep(_pause(attempt))
 
+    def transact(self, work: Callable[[Begin], T]) -> T:
+        """As ``run``, for what must not be done twice; ``work`` begins the transaction when it first needs it.
+
+        A commit whose answer was lost is looked up: committed, the value is answered; aborted, the work is repeated.
+
+        Raises:
+            psycopg.Error: as ``run``; the transaction may then have been committed, if the connection broke at its end.
+        """
+        unheard: tuple[str, T] | None = None
+        attempt = 0
+        while True:
+            try:
+                if unheard is not None and self._is_committed(unheard[0]):
+                    return unheard[1]
+                unheard = None
+                with ExitStack() as stack:
+                    begin = _Beginning(self._connect, stack)
+                    value = work(begin)
+                    transaction_id = begin.transaction_id()
+                    unheard = None if transaction_id is None else (transaction_id, value)
+                return value
+            except psycopg.Error as error:
+                attempt += 1
+                if not self._repeatable(error) or attempt >= ATTEMPTS:
+                    raise
+            time.sleep(_pause(attempt))
+
     async def run_async(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """As ``run``, for the worker's event loop. Callers take turns: one connection, one transaction."""
         import asyncio
@@ -113,6 +170,12 @@ class Database:
         if self._async_connection is not None:
             await self._async_connection.close()
             self._async_connection = None
+
+    def _is_committed(self, transaction_id: str) -> bool:
+        row = self._connect().execute("select pg_xact_status(%s::xid8)", (transaction_id,)).fetchone()
+        if row == ("in progress",):
+            raise psycopg.OperationalError("the server has not noticed yet that the connection broke")
+        return row == ("committed",)
 
     def _repeatable(self, error: psycopg.Error) -> bool:
         if error.sqlstate in _REPEAT:
