@@ -28,7 +28,7 @@ help: ## Show what each target does
 
 install: $(VENV_READY) $(EMULATOR_READY) $(NODE_READY) ## Install everything into .venv/ and .hourbell/
 
-demo: install ## Start a local cloud, schedule jobs over HTTP and watch them ring for half a minute
+demo: install ## Start a local cloud, schedule jobs over HTTP and watch them ring for 20 seconds
 	@$(BIN)/hourbell demo
 
 up: install ## Start the local cloud and keep it; prints its URL and API key

@@ -50,7 +50,7 @@ def status(*, as_json: AsJson = False) -> None:
 
 
 def demo() -> None:
-    """Schedule jobs over HTTP and watch them ring for about 40 s; exit 1 if one is missing, doubled or late."""
+    """Schedule jobs over HTTP and watch them ring for 20 s; exit 1 if one is missing, doubled or late."""
     from hourbell.cli.demo_screen import print_summary, screen
     from hourbell.local import cloud
     from hourbell.local.demo import run_demo

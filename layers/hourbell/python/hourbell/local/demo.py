@@ -21,7 +21,7 @@ from hourbell.domain.instants import format_instant, parse_instant
 from hourbell.domain.schedule import next_after, schedule_from_json
 from hourbell.local.receiver import Call, Receiver
 
-WATCHED = timedelta(seconds=24)
+WATCHED = timedelta(seconds=20)
 LATE = timedelta(seconds=1)
 # After the last occurrence: the second it may be late, and the moment its outcome takes to be recorded.
 _GRACE = timedelta(seconds=2)
@@ -107,7 +107,7 @@ def _create(
 
 def demo_schedules(start: datetime) -> list[tuple[str, dict[str, Any]]]:
     """What rings in the demonstration; ``start`` places the one-offs."""
-    one_offs = [4.0, 9.25, 13.507, 13.508, 18.75, 24.999, 28.321]
+    one_offs = [4.0, 9.25, 13.507, 13.508, 16.75, 19.999, 24.321]
     return [
         ("every five seconds", {"cron": "*/5 * * * * *", "timezone": "UTC"}),
         ("on odd sevenths, in Kolkata", {"cron": "7-59/14 * * * * *", "timezone": "Asia/Kolkata"}),
