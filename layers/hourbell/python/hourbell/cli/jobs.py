@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from hourbell.cli import job_options as given
 from hourbell.cli.connection import connect
 from hourbell.cli.output import AsJson, describe_schedule, print_fields, print_json, print_table
 from hourbell.client import Client, ClientError, Job
@@ -47,43 +45,46 @@ def list_jobs(
 def show(job: JobArgument, *, as_json: AsJson = False) -> None:
     """Show one job with its next runs."""
     with connect() as client:
-        _print_job(find_job(client, job), as_json=as_json)
+        print_job(find_job(client, job), as_json=as_json)
 
 
 @app.command()
 def create(
     *,
-    name: Annotated[str | None, typer.Option(help="Unique among your jobs.")] = None,
-    cron: Annotated[str | None, typer.Option(help="Five fields, or six with seconds first.")] = None,
-    every: Annotated[str | None, typer.Option(help="An interval: 30s, 5m, PT2H.")] = None,
-    at: Annotated[str | None, typer.Option(help="One time: 2027-05-29T09:00:00Z, or local with --timezone.")] = None,
-    timezone: Annotated[str | None, typer.Option(help="An IANA zone: Europe/Paris.")] = None,
-    target: Annotated[str | None, typer.Option(help="The name of a target.")] = None,
-    url: Annotated[str | None, typer.Option(help="Instead of a target: POST to this URL.")] = None,
-    payload: Annotated[str | None, typer.Option(help="JSON, or @file.")] = None,
-    window: Annotated[str | None, typer.Option(help="Spread over this long: 30m.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="team=payments; may be repeated.")] = None,
+    name: given.Name = None,
+    cron: given.Cron = None,
+    every: given.Every = None,
+    at: given.At = None,
+    timezone: given.Timezone = None,
+    target: given.Target = None,
+    url: given.Url = None,
+    payload: given.Payload = None,
+    window: given.Window = None,
+    overlap: given.Overlap = None,
+    timeout: given.Timeout = None,
+    tag: given.Tags = None,
     paused: Annotated[bool, typer.Option("--paused", help="Do not ring yet.")] = False,
-    file: Annotated[Path | None, typer.Option(help="The whole body as JSON; - reads standard input.")] = None,
+    file: given.File = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a job, from options or from a file."""
-    options = {"name": name, "target": {"http": {"url": url}} if url else target, "window": window}
-    schedule = {"cron": cron, "every": every, "at": at, "timezone": timezone}
-    body: dict[str, Any] = _read_json(str(file), "--file") if file else {}
-    body.update({field: value for field, value in options.items() if value is not None})
-    if any(value is not None for value in schedule.values()):
-        body["schedule"] = {field: value for field, value in schedule.items() if value is not None}
-    if payload is not None:
-        body["payload"] = _payload(payload)
-    if tag:
-        body["tags"] = dict(_tag(text) for text in tag)
-    if paused:
-        body["paused"] = True
+    body = given.job_body(
+        file=file,
+        schedule={"cron": cron, "every": every, "at": at, "timezone": timezone},
+        payload=payload,
+        tags=tag,
+        target=target,
+        url=url,
+        name=name,
+        window=window,
+        overlap=overlap,
+        timeout=timeout,
+        paused=paused or None,
+    )
     if "schedule" not in body or "target" not in body:
         raise typer.BadParameter("a job needs a schedule (--cron, --every or --at) and a --target or --url")
     with connect() as client:
-        _print_job(client.create_job(body), as_json=as_json)
+        print_job(client.create_job(body), as_json=as_json)
 
 
 @app.command()
@@ -95,7 +96,7 @@ def pause(
 ) -> None:
     """Silence a job at once, runs already under way to it included."""
     with connect() as client:
-        _print_job(client.pause_job(find_job_id(client, job), note=note), as_json=as_json)
+        print_job(client.pause_job(find_job_id(client, job), note=note), as_json=as_json)
 
 
 @app.command()
@@ -107,14 +108,14 @@ def resume(
 ) -> None:
     """Let a paused job go on."""
     with connect() as client:
-        _print_job(client.resume_job(find_job_id(client, job), missed=missed), as_json=as_json)
+        print_job(client.resume_job(find_job_id(client, job), missed=missed), as_json=as_json)
 
 
 @app.command("skip-next")
 def skip_next(job: JobArgument, *, as_json: AsJson = False) -> None:
     """Take out a job's next run; again, the one after it."""
     with connect() as client:
-        _print_job(client.skip_next(find_job_id(client, job)), as_json=as_json)
+        print_job(client.skip_next(find_job_id(client, job)), as_json=as_json)
 
 
 @app.command()
@@ -126,7 +127,7 @@ def trigger(
 ) -> None:
     """Run a job now, besides its schedule."""
     with connect() as client:
-        body = {} if payload is None else {"payload": _payload(payload)}
+        body = {} if payload is None else {"payload": given.read_payload(payload)}
         run = client.trigger_job(find_job_id(client, job), body)
     if as_json:
         return print_json(run)
@@ -162,38 +163,11 @@ def find_job_id(client: Client, job: str) -> str:
     return job if job.startswith("job_") else find_job(client, job)["id"]
 
 
-def _print_job(job: Job, *, as_json: bool) -> None:
+def print_job(job: Job, *, as_json: bool) -> None:
+    """A job with its next runs, or the API's JSON of it."""
     if as_json:
         return print_json(job)
     shown: dict[str, object] = {**job, "schedule": describe_schedule(job["schedule"])}
     upcoming = shown.pop("next_runs", None)
     print_fields({**shown, "next_runs": "\n".join(upcoming) if isinstance(upcoming, list) else None})
     return None
-
-
-def _payload(text: str) -> Any:
-    if text.startswith("@"):
-        return _read_json(text[1:], "--payload")
-    return _parse_json(text, "--payload")
-
-
-def _read_json(path: str, option: str) -> Any:
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise typer.BadParameter(f"{path}: {error.strerror}", param_hint=option) from error
-    return _parse_json(text, option)
-
-
-def _parse_json(text: str, option: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"not JSON: {error}", param_hint=option) from error
-
-
-def _tag(text: str) -> tuple[str, str]:
-    name, separator, value = text.partition("=")
-    if not separator or not name:
-        raise typer.BadParameter(f"{text!r} is not name=value", param_hint="--tag")
-    return name, value

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from hourbell.cli import cloud, invoke, job_backfill, jobs, keys, runs
+from hourbell.cli import cloud, invoke, job_backfill, job_edit, jobs, keys, runs
 from hourbell.cli.output import console
 from hourbell.cli.preview import preview
 from hourbell.client import ClientError
@@ -25,6 +25,7 @@ app.command()(cloud.demo)
 app.command()(cloud.synth)
 app.command()(preview)
 app.command()(invoke.invoke)
+jobs.app.command()(job_edit.edit)
 jobs.app.command("backfill")(job_backfill.backfill)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(runs.app, name="runs")
