@@ -12,6 +12,7 @@ class DatabaseRole(StrEnum):
 
     API = "hourbell_api"
     AUTHORIZER = "hourbell_authorizer"
+    LOADER = "hourbell_loader"
     SCANNER = "hourbell_scanner"
     WORKER = "hourbell_worker"
     MIGRATOR = "hourbell_migrator"

@@ -8,7 +8,7 @@ from cdk.settings import OwnDatabase
 
 
 class OwnPostgres:
-    """A server that lets the four roles in by itself (trust, a client certificate, `pg_ident`).
+    """A server that lets the six roles in by itself (trust, a client certificate, `pg_ident`).
 
     Its administrator made them with `hourbell.store.bootstrap`.
     """

@@ -140,7 +140,7 @@ def test_a_functions_own_code_may_not_touch_network_interfaces(prod: Assembly) -
         assert set(deny["Action"]) == NETWORK_INTERFACES
 
 
-def test_the_proxy_logs_in_as_the_four_roles(prod: Assembly) -> None:
+def test_the_proxy_logs_in_as_its_six_roles(prod: Assembly) -> None:
     (statement,) = [
         statement
         for role in prod.of_type("AWS::IAM::Role")
@@ -149,7 +149,14 @@ def test_the_proxy_logs_in_as_the_four_roles(prod: Assembly) -> None:
     ]
     roles = {prod.text(resource).rpartition("/")[2] for resource in statement["Resource"]}
     assert statement["Action"] == "rds-db:connect"
-    assert roles == {"hourbell_api", "hourbell_authorizer", "hourbell_migrator", "hourbell_scanner", "hourbell_worker"}
+    assert roles == {
+        "hourbell_api",
+        "hourbell_authorizer",
+        "hourbell_loader",
+        "hourbell_migrator",
+        "hourbell_scanner",
+        "hourbell_worker",
+    }
 
 
 def test_no_function_has_a_managed_policy(assembly: Assembly) -> None:

@@ -8,7 +8,7 @@ import psycopg
 from psycopg import sql
 
 OWNER = "hourbell_migrator"
-ROLES = ("hourbell_api", "hourbell_authorizer", "hourbell_scanner", "hourbell_worker")
+ROLES = ("hourbell_api", "hourbell_authorizer", "hourbell_loader", "hourbell_scanner", "hourbell_worker")
 
 
 def bootstrap(connection: psycopg.Connection[tuple[Any, ...]]) -> None:

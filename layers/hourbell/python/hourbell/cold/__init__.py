@@ -1,0 +1,1 @@
+"""The cold tier's segments: their format, and the objects in S3 that hold them."""

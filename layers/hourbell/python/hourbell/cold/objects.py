@@ -1,0 +1,160 @@
+"""Segments in S3: written and verified, read whole or by one block.
+
+Every failure names the object. S3 that cannot be reached or answers 5xx is ``ColdUnavailableError`` and worth another
+try; an object that is gone or altered is ``SegmentError`` and needs somebody to look.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+from hourbell.cold.record import RecordError
+from hourbell.cold.segment import BlockError, BlockRange, WrittenSegment, find_block, pick_record, read_block
+from hourbell.domain.errors import HourbellError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MISSING = frozenset({"NoSuchKey", "NoSuchVersion", "404", "NotFound", "MethodNotAllowed", "405"})
+_ALTERED = frozenset({"PreconditionFailed", "412", "InvalidRange", "416"})
+
+
+class ColdUnavailableError(HourbellError):
+    """S3 did not answer as it should; the same call may succeed later."""
+
+
+class SegmentError(HourbellError):
+    """A segment of the catalogue cannot be read: ``key`` is the object, ``detail`` what is wrong with it."""
+
+    def __init__(self, key: str, detail: str) -> None:
+        super().__init__(f"{key}: {detail}")
+        self.key = key
+        self.detail = detail
+
+
+class StoredObject(NamedTuple):
+    """An object of the catalogue, as far as reading it goes. ``version``: S3's; None in a bucket without versions."""
+
+    key: str
+    version: str | None
+    size: int
+    sha256: bytes
+    blocks: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColdObjects:
+    """The bucket of the cold tier. ``client`` answers the environment's S3 client."""
+
+    bucket: str
+    client: Callable[[], Any]
+
+    def put(self, segment: WrittenSegment) -> str | None:
+        """Store a segment; its version once S3 has confirmed length and checksum.
+
+        Raises:
+            ColdUnavailableError: S3 did not take it.
+            SegmentError: what S3 has is not what was sent.
+        """
+        with _translated(segment.key):
+            reply = self.client().put_object(
+                Bucket=self.bucket,
+                Key=segment.key,
+                Body=segment.body,
+                ContentType="application/gzip",
+                ChecksumSHA256=b64encode(segment.sha256).decode(),
+            )
+        version: str | None = reply.get("VersionId")
+        with _translated(segment.key):
+            found = self.client().head_object(
+                Bucket=self.bucket, Key=segment.key, ChecksumMode="ENABLED", **_version(version)
+            )
+        checksum = found.get("ChecksumSHA256")
+        if found["ContentLength"] != len(segment.body) or checksum not in (None, b64encode(segment.sha256).decode()):
+            raise SegmentError(segment.key, "S3 holds something else than was written")
+        return version
+
+    def get(self, stored: StoredObject) -> bytes:
+        """The whole object, verified against the catalogue.
+
+        Raises:
+            ColdUnavailableError, SegmentError.
+        """
+        body = self._read(stored)
+        if len(body) != stored.size:
+            raise SegmentError(stored.key, f"has {len(body)} bytes instead of {stored.size}")
+        if sha256(body).digest() != stored.sha256:
+            raise SegmentError(stored.key, "its SHA-256 is not the catalogue's")
+        return body
+
+    def get_blocks(self, stored: StoredObject, blocks: Sequence[BlockRange]) -> list[bytes]:
+        """The lines of neighbouring blocks: one range read.
+
+        Raises:
+            ColdUnavailableError, SegmentError.
+        """
+        first, last = blocks[0].first, blocks[-1].last
+        members = self._read(stored, Range=f"bytes={first}-{last}")
+        lines = []
+        for block in blocks:
+            try:
+                lines += read_block(members[block.first - first : block.last - first + 1])
+            except BlockError as error:
+                raise SegmentError(stored.key, f"bytes {block.first}-{block.last}: {error}") from error
+        return lines
+
+    def find(self, stored: StoredObject, job_id: UUID) -> bytes | None:
+        """The record of one job; None: the segment does not hold it. At most one read.
+
+        Raises:
+            ColdUnavailableError, SegmentError.
+        """
+        block = find_block(stored.blocks, stored.size, job_id)
+        if block is None:
+            return None
+        try:
+            return pick_record(self.get_blocks(stored, [block]), job_id)
+        except RecordError as error:
+            raise SegmentError(stored.key, str(error)) from error
+
+    def delete(self, key: str) -> None:
+        """Delete an object; its versions stay until the bucket's lifecycle removes them. Idempotent.
+
+        Raises:
+            ColdUnavailableError.
+        """
+        with _translated(key):
+            self.client().delete_object(Bucket=self.bucket, Key=key)
+
+    def _read(self, stored: StoredObject, **part: str) -> bytes:
+        with _translated(stored.key):
+            reply = self.client().get_object(Bucket=self.bucket, Key=stored.key, **_version(stored.version), **part)
+            body: bytes = reply["Body"].read()
+        return body
+
+
+def _version(version: str | None) -> dict[str, str]:
+    return {} if version is None else {"VersionId": version}
+
+
+@contextmanager
+def _translated(key: str) -> Iterator[None]:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        code = str(error.response.get("Error", {}).get("Code", ""))
+        if code in _MISSING:
+            raise SegmentError(key, "is missing") from error
+        if code in _ALTERED:
+            raise SegmentError(key, "is not as long as the catalogue says") from error
+        raise ColdUnavailableError(f"{key}: {error}") from error
+    except BotoCoreError as error:
+        raise ColdUnavailableError(f"{key}: {error}") from error
