@@ -114,3 +114,12 @@ create policy cold_intake_of_loader on cold_intake to hourbell_loader using (tru
 create policy cold_content_of_loader on cold_content to hourbell_loader using (true);
 create policy cold_tombstone_of_loader on cold_tombstone to hourbell_loader using (true);
 create policy cold_name_of_loader on cold_name to hourbell_loader using (true);
+
+-- A segment is seen by the tenants that have jobs in it; hours are nobody's.
+alter table cold_segment enable row level security;
+create policy cold_segment_of_tenant on cold_segment to hourbell_api using (
+    exists (select 1 from cold_content where cold_content.segment_id = cold_segment.segment_id)
+);
+create policy cold_segment_of_loader on cold_segment to hourbell_loader using (true);
+alter table cold_bucket enable row level security;
+create policy cold_bucket_of_all on cold_bucket to hourbell_api, hourbell_loader using (true);
