@@ -216,9 +216,9 @@ class Operations:
     ) -> Request[Preview]:
         """When a schedule would ring, before there is a job; ``after``: now by default.
 
-        >>> easter = {"cron": "30 2 * * *", "timezone": "Europe/Berlin"}
-        >>> hourbell.preview_schedule(easter, after="2027-03-27T12:00:00Z", count=1)["occurrences"][0]["note"]
-        'shifted by the clock change'
+        >>> daily = {"cron": "30 2 * * *", "timezone": "Europe/Berlin"}
+        >>> hourbell.preview_schedule(daily, after="2027-03-27T12:00:00Z", count=1)["occurrences"][0]["note"]
+        'shifted by the clock change from 02:30'
         """
         body = {"schedule": dict(schedule), "count": count, **present(after=after)}
         return Request(method="POST", path="/v1/schedules/preview", body=body)
@@ -347,7 +347,7 @@ class Operations:
 
         >>> target = hourbell.create_target("invoices", {"url": "https://example.com/invoices"}, rate_per_second=50)
         >>> target["name"], target["rate_per_second"]
-        ('invoices', 50)
+        ('invoices', 50.0)
         """
         kind = {} if http is None else {"http": dict(http)}
         return Request(method="POST", path="/v1/targets", body={"name": name, **kind, **members})
