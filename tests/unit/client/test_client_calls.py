@@ -157,24 +157,46 @@ def test_it_gives_up_after_the_last_attempt_and_says_what_the_last_one_said():
     assert len(seen) == 3
 
 
+def test_what_acts_is_repeated_under_its_key():
+    seen: list[httpx.Request] = []
+    assert client(LOST, JOB, seen=seen).skip_next("job_1")["id"] == "job_1"
+    assert seen[0].headers["idempotency-key"] == seen[1].headers["idempotency-key"]
+
+
 @pytest.mark.parametrize("lost", [LOST, UNAVAILABLE, httpx.RemoteProtocolError("closed")])
-def test_what_may_have_been_done_is_not_done_twice(lost: httpx.Response | Exception):
+def test_a_conditional_edit_is_not_repeated_since_it_may_have_made_its_own_condition_false(
+    lost: httpx.Response | Exception,
+):
     seen: list[httpx.Request] = []
     with pytest.raises(ClientError):
-        client(lost, JOB, seen=seen).skip_next("job_1")
+        client(lost, JOB, seen=seen).update_job("job_1", {}, if_version=3)
     assert len(seen) == 1
 
 
 @pytest.mark.parametrize("undone", [NOT_SENT, httpx.ConnectTimeout("slow"), httpx.Response(429)])
 def test_what_was_certainly_not_done_is_tried_again(undone: httpx.Response | Exception):
-    assert client(undone, JOB).skip_next("job_1")["id"] == "job_1"
+    assert client(undone, JOB).update_job("job_1", {}, if_version=3)["id"] == "job_1"
 
 
-def test_a_conditional_edit_is_not_repeated_since_it_may_have_made_its_own_condition_false():
+def test_a_call_that_is_still_being_carried_out_is_asked_for_again():
+    waits: list[float] = []
+    under_way = httpx.Response(409, headers={"retry-after": "1"}, json={"detail": "is being carried out"})
+    assert client(LOST, under_way, JOB, waits=waits).trigger_job("job_1")["id"] == "job_1"
+    assert waits == [0.25, 1.0]
+
+
+def test_a_conflict_is_final():
     seen: list[httpx.Request] = []
-    with pytest.raises(UnreachableError):
-        client(LOST, JOB, seen=seen).update_job("job_1", {}, if_version=3)
+    with pytest.raises(ApiError):
+        client(httpx.Response(409, json={"detail": "the name is taken"}), JOB, seen=seen).create_job({})
     assert len(seen) == 1
+
+
+def test_a_repeated_deletion_that_finds_nothing_was_done_before():
+    missing = httpx.Response(404, json={"detail": "no such job"})
+    assert client(LOST, missing).delete_job("job_1") is None
+    with pytest.raises(ApiError, match="no such job"):
+        client(missing).delete_job("job_1")
 
 
 @pytest.mark.parametrize(

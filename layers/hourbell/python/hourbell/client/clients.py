@@ -71,7 +71,7 @@ class Client(Operations):
         message = _message(self._http, self.url, request)
         while True:
             outcome = self._send(message)
-            if not isinstance(outcome, Exception) and outcome.is_success:
+            if not isinstance(outcome, Exception) and attempts.has_succeeded(outcome):
                 return request.read(outcome)
             self._sleep(attempts.wait_seconds(outcome))
 
@@ -133,7 +133,7 @@ class AsyncClient(Operations):
         message = _message(self._http, self.url, request)
         while True:
             outcome = await self._send(message)
-            if not isinstance(outcome, Exception) and outcome.is_success:
+            if not isinstance(outcome, Exception) and attempts.has_succeeded(outcome):
                 return request.read(outcome)
             await self._sleep(attempts.wait_seconds(outcome))
 

@@ -113,7 +113,6 @@ class Operations:
             path="/v1/jobs/{id}",
             variables={"id": job_id},
             body=dict(changes),
-            repeatable=if_version is None,
             if_version=if_version,
         )
 
@@ -152,7 +151,7 @@ class Operations:
         >>> hourbell.skip_next(nightly["id"])["next_runs"][0] == nightly["next_runs"][1]
         True
         """
-        return _action("/v1/jobs/{id}/skip-next", job_id, body={}, repeatable=False, if_version=if_version)
+        return _action("/v1/jobs/{id}/skip-next", job_id, body={}, if_version=if_version)
 
     @operation
     def trigger_job(self, job_id: str, body: JsonObject | None = None) -> Request[Run]:
@@ -173,7 +172,7 @@ class Operations:
         2
         """
         body = {**present(to=to, **{"from": from_}), "dry_run": dry_run}
-        return _action("/v1/jobs/{id}/backfill", job_id, body=body, repeatable=dry_run)
+        return _action("/v1/jobs/{id}/backfill", job_id, body=body)
 
     @operation
     def upcoming(self, job_id: str, *, count: int = 10) -> Request[Preview]:
@@ -280,7 +279,7 @@ class Operations:
         >>> hourbell.retry_run(run["id"])["state"]
         'queued'
         """
-        return _action("/v1/runs/{id}/retry", run_id, repeatable=False)
+        return _action("/v1/runs/{id}/retry", run_id)
 
     @operation
     def cancel_run(self, run_id: str) -> Request[Run]:
@@ -289,7 +288,7 @@ class Operations:
         >>> hourbell.cancel_run(run["id"])["state"]
         'cancelled'
         """
-        return _action("/v1/runs/{id}/cancel", run_id, repeatable=False)
+        return _action("/v1/runs/{id}/cancel", run_id)
 
     @operation
     def redrive_runs(
@@ -312,7 +311,6 @@ class Operations:
             method="POST",
             path="/v1/runs/redrive",
             body={"filter": matching, "dry_run": dry_run},
-            repeatable=dry_run,
         )
 
     # Whoever executes a run
@@ -329,7 +327,7 @@ class Operations:
     def complete_run(self, run_id: str, lease_token: str, *, result: object = None) -> Request[Run]:
         """End a run as succeeded; ``result`` is kept with it."""
         body = present(lease_token=lease_token, result=result)
-        return _action("/v1/runs/{id}/complete", run_id, body=body, repeatable=False)
+        return _action("/v1/runs/{id}/complete", run_id, body=body)
 
     @operation
     def fail_run(
@@ -337,7 +335,7 @@ class Operations:
     ) -> Request[Run]:
         """End an attempt as failed; the job's retry policy decides what follows, unless it is not ``retryable``."""
         body = {"lease_token": lease_token, "retryable": retryable, **present(error=error)}
-        return _action("/v1/runs/{id}/fail", run_id, body=body, repeatable=False)
+        return _action("/v1/runs/{id}/fail", run_id, body=body)
 
     # Targets
 
@@ -387,7 +385,6 @@ class Operations:
             path="/v1/targets/{id}",
             variables={"id": target_id},
             body=dict(changes),
-            repeatable=if_version is None,
             if_version=if_version,
         )
 
@@ -450,7 +447,7 @@ class Operations:
     def request(
         self, method: Method, path: str, *, json: object = None, params: Mapping[str, object] | None = None
     ) -> Request[httpx.Response]:
-        """Any call of the API, answered by the response itself; only one that reads is repeated without an answer.
+        """Any call of the API, answered by the response itself.
 
         >>> hourbell.request("GET", "/v1/jobs", params={"limit": 1}).headers["content-type"]
         'application/json'
@@ -460,23 +457,13 @@ class Operations:
             path=path.replace("{", "{{").replace("}", "}}"),
             query=params or {},
             body=json,
-            repeatable=method == "GET",
             read=_whole,
         )
 
 
-def _action(
-    path: str, resource_id: str, *, body: object = None, repeatable: bool = True, if_version: int | None = None
-) -> Request[Any]:
-    """A POST to something under a resource; what changes a version in passing cannot be repeated for that version."""
-    return Request(
-        method="POST",
-        path=path,
-        variables={"id": resource_id},
-        body=body,
-        repeatable=repeatable and if_version is None,
-        if_version=if_version,
-    )
+def _action(path: str, resource_id: str, *, body: object = None, if_version: int | None = None) -> Request[Any]:
+    """A POST to something under a resource."""
+    return Request(method="POST", path=path, variables={"id": resource_id}, body=body, if_version=if_version)
 
 
 def _whole(response: httpx.Response) -> httpx.Response:

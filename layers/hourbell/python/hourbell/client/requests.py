@@ -36,9 +36,6 @@ def read_json(response: httpx.Response) -> Any:
 class Request(Generic[T]):
     """One call. ``path`` as OpenAPI writes it, with its ``variables`` beside it; None in ``query`` is left out.
 
-    ``repeatable``: sent again when it is not known whether it was carried out: doing it twice comes to the same, or its
-    ``Idempotency-Key``, which every POST carries, keeps it from being done twice. What was refused or never sent is
-    always sent again.
     ``if_version``: carried out only if the resource still has this version.
     """
 
@@ -47,9 +44,17 @@ class Request(Generic[T]):
     variables: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, object] = field(default_factory=dict)
     body: object = None
-    repeatable: bool = True
     if_version: int | None = None
     read: Callable[[httpx.Response], T] = read_json
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it may be sent again when nobody knows whether it was carried out.
+
+        Every POST carries an ``Idempotency-Key``, and the other methods come to the same when they are done twice; but
+        what asks for a version has changed it itself.
+        """
+        return self.method == "POST" or self.if_version is None
 
     @property
     def target(self) -> str:

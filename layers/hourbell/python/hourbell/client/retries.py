@@ -1,4 +1,4 @@
-"""When a call is sent again: after no answer, after 429 and 503, a few times, with growing and random waits."""
+"""When a call is sent again: after no answer, 429, 503, or while it is under way. A few times, with growing waits."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from hourbell.client.replies import JsonObject
     from hourbell.client.requests import Request
-
-TOO_MANY_REQUESTS, UNAVAILABLE = 429, 503
 
 Outcome: TypeAlias = "httpx.Response | httpx.TransportError"
 
@@ -50,6 +48,10 @@ class Attempts:
     random: Callable[[], float]
     made: int = 0
 
+    def has_succeeded(self, outcome: httpx.Response) -> bool:
+        """A deletion that finds nothing when it is repeated was done the time before."""
+        return outcome.is_success or (outcome.status_code == 404 and self.made > 0 and self.request.method == "DELETE")
+
     def wait_seconds(self, outcome: Outcome) -> float:
         """How long to wait before the call is sent again.
 
@@ -77,9 +79,15 @@ def may_repeat(request: Request[Any], outcome: Outcome) -> bool:
     """What was not carried out may always be repeated; what may have been, only where that changes nothing."""
     if isinstance(outcome, Exception):
         return request.repeatable or _was_not_sent(outcome)
-    if outcome.status_code == TOO_MANY_REQUESTS:
-        return True
-    return outcome.status_code == UNAVAILABLE and request.repeatable
+    match outcome.status_code:
+        case 429:
+            return True
+        case 409:  # the same call is being carried out at this moment
+            return "retry-after" in outcome.headers
+        case 503:
+            return request.repeatable
+        case _:
+            return False
 
 
 def _was_not_sent(error: httpx.TransportError) -> bool:

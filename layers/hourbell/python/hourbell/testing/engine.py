@@ -78,7 +78,7 @@ class Engine:
         self.clock = Clock(self._admin, now)
         self._databases = {
             role: Database(postgres.conninfo(database=database, user=f"hourbell_{role}"))
-            for role in ("migrator", "api", "scanner", "worker")
+            for role in ("migrator", "api", "authorizer", "scanner", "worker")
         }
         self._lanes = MemoryLanes()
         self._attempted: list[str] = []
@@ -179,7 +179,7 @@ class Engine:
         database = self._databases["api"]
         scheduler = Scheduler(database=database, lanes=self._lanes, horizon=HORIZON)
         api = Api(scheduler=scheduler, stage_key=lambda: self._stage_key, target_rules=lambda: _RULES)
-        return ApplicationTransport(Application(api), database, self.clock)
+        return ApplicationTransport(Application(api), self._databases["authorizer"], self.clock)
 
     def _make_key(self, tenant: str) -> str:
         owner, now = self._databases["migrator"], self.clock.now

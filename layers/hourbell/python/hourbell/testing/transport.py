@@ -19,7 +19,7 @@ class ApplicationTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Calls the API in this process, its authorizer included; for ``Client`` and ``AsyncClient`` alike."""
 
     application: Application
-    database: Database
+    authorizer: Database
     clock: Callable[[], datetime]
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -31,7 +31,7 @@ class ApplicationTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return self._answer(request, await request.aread())
 
     def _answer(self, request: httpx.Request, body: bytes) -> httpx.Response:
-        caller = authenticate(self.database, request.headers.get("authorization"), now=self.clock())
+        caller = authenticate(self.authorizer, request.headers.get("authorization"), now=self.clock())
         context = {} if caller is None else caller.context()
         reply = self.application.handle(_event(request, body, context), None, now=self.clock())
         return httpx.Response(reply["statusCode"], headers=reply["headers"], content=reply["body"].encode())
