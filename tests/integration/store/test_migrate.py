@@ -91,6 +91,7 @@ def test_no_role_may_do_more_than_its_functions_do(conninfo: str, role: str):
 GRANTS = {
     "hourbell_api": {
         "tenant": "select",
+        "api_key": "insert select update",
         "idempotent_request": "insert select update",
         "target": "insert select update",
         "job": "insert select update",

@@ -15,7 +15,7 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler.api_gateway import APIGatewayHttpResolver, Response
 
-from hourbell.api import backfills, job_batches, jobs, meta, run_control, runs, targets
+from hourbell.api import backfills, job_batches, jobs, keys, meta, run_control, runs, targets
 from hourbell.api.answer_once import answer_once
 from hourbell.api.calls import Api, Call, Reply, read_query
 from hourbell.api.operations import Operation
@@ -28,6 +28,7 @@ from hourbell.api.problems import (
     problem_of,
 )
 from hourbell.services.authenticate import Principal
+from hourbell.services.tenants import ADMIN
 from hourbell.store.tenant_database import Actor, TenantDatabase
 
 OPERATIONS = (
@@ -37,9 +38,9 @@ OPERATIONS = (
     *targets.OPERATIONS,
     *runs.OPERATIONS,
     *run_control.OPERATIONS,
+    *keys.OPERATIONS,
     *meta.OPERATIONS,
 )
-ADMIN = "admin"
 
 Event = Mapping[str, Any]
 

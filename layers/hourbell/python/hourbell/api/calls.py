@@ -41,7 +41,7 @@ MAX_PAGE_BYTES = LAMBDA_MAX_RESPONSE_BYTES - 1_048_576
 
 T = TypeVar("T")
 
-Scope = Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "admin"]
+Scope = Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "keys:write", "admin"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +86,16 @@ class Call:
     is_base64: bool
 
     @property
-    def tenant_id(self) -> UUID:
-        """The caller's tenant; every operation but the open ones has one."""
+    def principal(self) -> Principal:
+        """The caller; every operation but the open ones has one."""
         if self.caller is None:
             raise AuthenticationError("no caller")
-        return self.caller.tenant_id
+        return self.caller
+
+    @property
+    def tenant_id(self) -> UUID:
+        """The caller's tenant."""
+        return self.principal.tenant_id
 
     def through(self, *, database: Database, lanes: Lanes | None = None) -> Call:
         """The same request, to be answered through this database, and these lanes."""

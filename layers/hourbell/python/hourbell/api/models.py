@@ -182,6 +182,22 @@ class TargetIn(DestinationIn):
     max_concurrency: int | None = Field(None, ge=1, le=100_000)
 
 
+class KeyIn(Model):
+    """An API key to be created."""
+
+    name: Name = Field(examples=["ci"])
+    scopes: list[Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "keys:write", "admin"]] = Field(
+        min_length=1, max_length=20, description="no more than the key that asks has itself; `admin` has all"
+    )
+    expires_at: Instant | None = Field(None, description="default: never")
+
+
+class RotateIn(Model):
+    """A key's secret is replaced."""
+
+    grace: Duration = Field("P1D", description="how long the old secret still opens; at most 30 days")
+
+
 class CatchUpIn(Model):
     """What happens to occurrences missed in an outage, or in a pause that is resumed with `catch_up`."""
 

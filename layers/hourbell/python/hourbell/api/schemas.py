@@ -201,6 +201,25 @@ class Target(InlineTarget):
     updated_at: Instant
 
 
+class Key(Schema):
+    """An API key. `previous_secret_expires_at`: until when the secret before its last rotation opens."""
+
+    id: str = Field(examples=["key_01hzy3v7q4e8s9m2k6x0w5t1ab"])
+    name: str
+    scopes: list[str]
+    created_at: Instant
+    expires_at: Instant | None
+    revoked_at: Instant | None
+    last_used_at: Instant | None = Field(description="to the minute")
+    previous_secret_expires_at: Instant | None
+
+
+class NewKey(Key):
+    """A key with its secret; null in the replay of a request, for it is kept nowhere."""
+
+    secret: str | None
+
+
 class Attempt(Schema):
     """One execution of a run."""
 
@@ -322,6 +341,8 @@ REPLIES: dict[str, type[Schema]] = {
         Job,
         JobBatch,
         Target,
+        Key,
+        NewKey,
         SigningSecret,
         Run,
         Missed,

@@ -14,6 +14,7 @@ from hourbell.domain.instants import format_instant
 from hourbell.domain.target_kind import TargetKind
 from hourbell.services.jobs import Job
 from hourbell.services.runs import Run
+from hourbell.store.api_keys import StoredKey
 from hourbell.store.jobs import StoredJob
 from hourbell.store.missed import StoredStretch
 from hourbell.store.runs_read import StoredAttempt
@@ -68,6 +69,16 @@ def config_mapping(kind: str, config: str) -> dict[str, Any]:
     """The members of a destination, in the API's order."""
     stored = json.loads(config)
     return {name: stored.get(name) for name in config_members(TargetKind(kind))}
+
+
+def key_json(key: StoredKey) -> str:
+    """A key; its secret is known to nobody."""
+    return encode_json(_key(key))
+
+
+def new_key_json(key: StoredKey, secret: str | None) -> str:
+    """A key with its secret; null where it can no longer be shown."""
+    return encode_json({**_key(key), "secret": secret})
 
 
 def job_json(job: Job) -> str:
@@ -158,6 +169,19 @@ def stretch_json(stretch: StoredStretch) -> str:
 def preview_json(found: Sequence[Mapping[str, Any]], description: str | None) -> str:
     """A preview."""
     return encode_json({"description": description, "occurrences": list(found)})
+
+
+def _key(key: StoredKey) -> dict[str, Any]:
+    return {
+        "id": encode("key", key.key_id),
+        "name": key.name,
+        "scopes": key.scopes,
+        "created_at": format_instant(key.created_at),
+        "expires_at": _instant(key.expires_at),
+        "revoked_at": _instant(key.revoked_at),
+        "last_used_at": _instant(key.last_used_at),
+        "previous_secret_expires_at": _instant(key.previous_expires_at),
+    }
 
 
 def _attempt(attempt: StoredAttempt) -> dict[str, Any]:

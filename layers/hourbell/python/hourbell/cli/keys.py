@@ -1,57 +1,118 @@
-"""``hourbell keys``: a tenant's first key, which no API call can make while there is no key to make it with."""
+"""``hourbell keys``: the tenant's API keys; and a tenant's first, which no key can ask for while there is none."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hourbell.cli.output import AsJson, print_json
+from hourbell.cli.confirmation import Yes, confirm
+from hourbell.cli.connection import connect
+from hourbell.cli.output import AsJson, print_json, print_table
 from hourbell.client import ClientError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 app = typer.Typer(no_args_is_help=True, help="API keys.")
+
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="A key's id (key_…).")]
 
 
 @app.command()
 def create(
     *,
-    tenant: Annotated[str, typer.Option(help="The tenant's name; made when there is none.")],
     name: Annotated[str, typer.Option(help="What the key is for.")] = "first key",
     scope: Annotated[list[str] | None, typer.Option(help="May be repeated; default: all.")] = None,
+    expires: Annotated[str | None, typer.Option(help="When it ends, by itself: 2027-12-31T00:00:00Z.")] = None,
+    tenant: Annotated[
+        str | None,
+        typer.Option(help="Make the key in the database, for the tenant of this name; it is made when there is none."),
+    ] = None,
     database: Annotated[
         str | None,
         typer.Option(
             envvar="HOURBELL_DATABASE",
-            help="libpq connection string of the owner (hourbell_migrator); PGPASSWORD has the password or IAM token. "
-            "Default: the local cloud's.",
+            help="With --tenant: libpq connection string of the owner (hourbell_migrator); PGPASSWORD has the password "
+            "or IAM token. Default: the local cloud's.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key straight in the database. The secret is shown once; only its hash is kept."""
-    import psycopg
+    """Make a key. Its secret is shown once; only its hash is kept."""
+    from hourbell.services.tenants import SCOPES
 
-    from hourbell.services.tenants import SCOPES, create_api_key, create_tenant
-    from hourbell.store.connection import Database
-
-    unknown = set(scope or ()) - set(SCOPES)
+    scopes = tuple(scope or SCOPES)
+    unknown = set(scopes) - set(SCOPES)
     if unknown:
         raise typer.BadParameter(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(SCOPES)}")
+    if tenant is not None:
+        if expires is not None:
+            raise typer.BadParameter("--expires and --tenant do not go together")
+        secret = _create_in_database(database or _local_database(), tenant, name, scopes)
+        return print_json({"tenant": tenant, "name": name, "secret": secret}) if as_json else typer.echo(secret)
+    with connect() as client:
+        key = client.create_key(name, scopes, expires_at=expires)
+    return print_json(key) if as_json else typer.echo(key["secret"])
+
+
+@app.command("list")
+def list_keys(*, as_json: AsJson = False) -> None:
+    """List keys, newest first; revoked ones too."""
+    with connect() as client:
+        keys = list(client.iter_keys())
+    if as_json:
+        return print_json({"items": keys, "next_cursor": None})
+    rows = ((key["id"], key["name"], " ".join(key["scopes"]), _standing(key), key["last_used_at"]) for key in keys)
+    return print_table(("ID", "NAME", "SCOPES", "ENDS", "LAST USED"), rows, empty="No keys.")
+
+
+@app.command()
+def rotate(
+    key: KeyArgument,
+    *,
+    grace: Annotated[str, typer.Option(help="How long the old secret still opens: 0s, 1h, P1D.")] = "P1D",
+    as_json: AsJson = False,
+) -> None:
+    """Give a key a new secret, shown once; the old one opens for a while longer."""
+    with connect() as client:
+        rotated = client.rotate_key(key, grace=grace)
+    return print_json(rotated) if as_json else typer.echo(rotated["secret"])
+
+
+@app.command()
+def revoke(key: KeyArgument, *, yes: Yes = False) -> None:
+    """Close a key for good, within a minute."""
+    with connect() as client:
+        found = client.get_key(key)
+        confirm(f"Revoke {found['name']} ({key})? Whoever uses it is refused from then on.", yes=yes)
+        client.revoke_key(key)
+    typer.echo(f"Revoked {key}.")
+
+
+def _standing(key: Any) -> str | None:
+    if key["revoked_at"] is not None:
+        return f"revoked {key['revoked_at']}"
+    ends: str | None = key["expires_at"]
+    return ends
+
+
+def _create_in_database(conninfo: str, tenant: str, name: str, scopes: Sequence[str]) -> str:
+    import psycopg
+
+    from hourbell.services.tenants import create_api_key, create_tenant
+    from hourbell.store.connection import Database
+
     now = datetime.now(UTC)
-    store = Database(database or _local_database())
+    store = Database(conninfo)
     try:
-        key = create_api_key(
-            store, create_tenant(store, tenant, now=now), name=name, now=now, scopes=tuple(scope or SCOPES)
-        )
+        tenant_id = create_tenant(store, tenant, now=now)
+        return create_api_key(store, tenant_id, name=name, now=now, scopes=scopes).secret
     except psycopg.Error as error:
         raise ClientError(f"The database did not do it: {str(error).strip()}") from error
     finally:
         store.close()
-    if as_json:
-        return print_json({"tenant": tenant, "name": name, "secret": key.secret})
-    typer.echo(key.secret)
-    return None
 
 
 def _local_database() -> str:

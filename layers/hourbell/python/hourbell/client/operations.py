@@ -16,8 +16,10 @@ from hourbell.client.replies import (
     Job,
     JobBatch,
     JsonObject,
+    Key,
     Lease,
     Missed,
+    NewKey,
     Page,
     Preview,
     Redrive,
@@ -422,6 +424,51 @@ class Operations:
         'whsec_'
         """
         return Request(method="GET", path="/v1/targets/{id}/signing-secret", variables={"id": target_id})
+
+    # Keys
+
+    @operation
+    def create_key(self, name: str, scopes: Sequence[str], *, expires_at: Instant | None = None) -> Request[NewKey]:
+        """Make a key that may do some of what this one may; the secret is in this reply and nowhere else.
+
+        >>> key = hourbell.create_key("dashboard", ["jobs:read"])
+        >>> key["secret"][:8], key["scopes"]
+        ('hb_live_', ['jobs:read'])
+        """
+        body = {"name": name, "scopes": list(scopes), **present(expires_at=expires_at)}
+        return Request(method="POST", path="/v1/keys", body=body, repeatable=False)
+
+    @operation
+    def list_keys(self, *, limit: int = 50, cursor: str | None = None) -> Request[Page[Key]]:
+        """A page of keys, newest first, revoked ones too.
+
+        >>> hourbell.list_keys(limit=1)["items"][0]["revoked_at"]
+        """
+        return Request(method="GET", path="/v1/keys", query={"limit": limit, "cursor": cursor})
+
+    iter_keys = all_of(list_keys, "Every key, newest first; arguments as ``list_keys``.")
+
+    @operation
+    def get_key(self, key_id: str) -> Request[Key]:
+        """One key, without its secret."""
+        return Request(method="GET", path="/v1/keys/{id}", variables={"id": key_id})
+
+    @operation
+    def rotate_key(self, key_id: str, *, grace: str = "P1D") -> Request[NewKey]:
+        """Give a key a new secret; the old one opens for ``grace`` longer.
+
+        >>> hourbell.rotate_key(hourbell.create_key("ci", ["jobs:write"])["id"], grace="1h")["secret"][:8]
+        'hb_live_'
+        """
+        return _action("/v1/keys/{id}/rotate", key_id, body={"grace": grace}, repeatable=False)
+
+    @operation
+    def revoke_key(self, key_id: str) -> Request[None]:
+        """Close a key for good, within a minute.
+
+        >>> hourbell.revoke_key(hourbell.create_key("ci", ["jobs:write"])["id"])
+        """
+        return Request(method="DELETE", path="/v1/keys/{id}", variables={"id": key_id}, read=nothing)
 
     # The API itself
 

@@ -141,6 +141,25 @@ class Target(_TargetKinds):
     updated_at: str
 
 
+class Key(TypedDict):
+    """An API key; ``previous_secret_expires_at``: until when the secret before its last rotation opens."""
+
+    id: str
+    name: str
+    scopes: list[str]
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None
+    previous_secret_expires_at: str | None
+
+
+class NewKey(Key):
+    """A key with its secret; None where the answer is that of a request before."""
+
+    secret: str | None
+
+
 class SigningSecret(TypedDict):
     """The key of a target's signatures; None where the target names a secret of its own."""
 

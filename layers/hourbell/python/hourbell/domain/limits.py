@@ -26,6 +26,9 @@ TIMEOUT_MIN_MS = 1_000
 TIMEOUT_MAX_MS = 840_000  # PT14M: a minute below Lambda's own limit
 WINDOW_MAX_MS = 86_400_000
 
+# --- Our own: keys ---
+KEY_GRACE_MAX_MS = 30 * 86_400_000
+
 # --- Our own: schedules ---
 EVERY_MIN_MS = 1_000
 EVERY_MAX_MS = 366 * 86_400_000

@@ -50,7 +50,7 @@ def authenticate(database: Database, authorization: str | None, *, now: datetime
     if match is None:
         return None
     digest = key_digest(match[1])
-    key = database.run(lambda connection: api_keys.find_api_key(connection, digest, now=now))
+    key = database.run(lambda connection: api_keys.use_api_key(connection, digest, now=now))
     if key is None:
         return None
     return Principal(tenant_id=key.tenant_id, key_id=key.key_id, scopes=frozenset(key.scopes))

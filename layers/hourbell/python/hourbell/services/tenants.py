@@ -14,7 +14,8 @@ from hourbell.store import tenants
 from hourbell.store.connection import Database
 
 KEY_PREFIX = "hb_live_"
-SCOPES = ("jobs:read", "jobs:write", "runs:write", "targets:write", "admin")
+ADMIN = "admin"
+SCOPES = ("jobs:read", "jobs:write", "runs:write", "targets:write", "keys:write", ADMIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,11 @@ class NewApiKey:
 
     key_id: UUID
     secret: str
+
+
+def new_secret() -> str:
+    """A secret that nobody guesses."""
+    return KEY_PREFIX + secrets.token_urlsafe(32)
 
 
 def key_digest(secret: str) -> bytes:
@@ -40,7 +46,7 @@ def create_api_key(
     database: Database, tenant_id: UUID, *, name: str, now: datetime, scopes: Sequence[str] = SCOPES
 ) -> NewApiKey:
     """Make a new key of a tenant, with all scopes unless told otherwise."""
-    key = NewApiKey(key_id=new_id(now), secret=KEY_PREFIX + secrets.token_urlsafe(32))
+    key = NewApiKey(key_id=new_id(now), secret=new_secret())
     database.run(
         lambda connection: tenants.insert_api_key(
             connection,

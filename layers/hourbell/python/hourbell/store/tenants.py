@@ -38,6 +38,7 @@ def insert_api_key(
     name: str,
     secret_sha256: bytes,
     scopes: Sequence[str],
+    expires_at: datetime | None = None,
     now: datetime,
 ) -> None:
     """Store a key by its digest."""
@@ -49,6 +50,7 @@ def insert_api_key(
             "name": name,
             "secret_sha256": secret_sha256,
             "scopes": list(scopes),
+            "expires_at": expires_at,
             "now": now,
         },
     )

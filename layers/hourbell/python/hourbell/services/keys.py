@@ -1,0 +1,140 @@
+"""A tenant's API keys, as the tenant manages them: create, list, rotate, revoke.
+
+Whoever manages keys gains nothing by it: a key is made, rotated or revoked only by one that may do whatever it may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from hourbell.domain.errors import FieldError, FieldErrors
+from hourbell.domain.ids import new_id
+from hourbell.services.authenticate import Principal
+from hourbell.services.errors import NotFoundError, StateError
+from hourbell.services.tenants import ADMIN, key_digest, new_secret
+from hourbell.store import api_keys, tenants
+from hourbell.store.api_keys import StoredKey
+from hourbell.store.connection import Connection, Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownKey:
+    """A key with its secret, which is shown this once."""
+
+    stored: StoredKey
+    secret: str
+
+
+def create_key(
+    database: Database,
+    caller: Principal,
+    *,
+    name: str,
+    scopes: Sequence[str],
+    expires_at: datetime | None,
+    now: datetime,
+) -> ShownKey:
+    """Make a key with some of the caller's scopes.
+
+    Raises:
+        FieldErrors: a scope that the caller lacks; an end that has passed.
+    """
+    if expires_at is not None and expires_at <= now:
+        raise FieldErrors([FieldError("expires_at", "lies in the past")])
+    lacking = _beyond(caller, scopes)
+    if lacking:
+        raise FieldErrors([FieldError("scopes", f"the key that asks has no {', '.join(lacking)} to give")])
+    key_id, secret = new_id(now), new_secret()
+
+    def create(connection: Connection) -> StoredKey:
+        tenants.insert_api_key(
+            connection,
+            key_id=key_id,
+            tenant_id=caller.tenant_id,
+            name=name,
+            secret_sha256=key_digest(secret),
+            scopes=sorted(set(scopes)),
+            expires_at=expires_at,
+            now=now,
+        )
+        return _found(api_keys.fetch_api_key(connection, caller.tenant_id, key_id))
+
+    return ShownKey(stored=database.run(create), secret=secret)
+
+
+def get_key(database: Database, tenant_id: UUID, key_id: UUID) -> StoredKey:
+    """One key.
+
+    Raises:
+        NotFoundError: the tenant has no such key.
+    """
+    return _found(database.run(lambda connection: api_keys.fetch_api_key(connection, tenant_id, key_id)))
+
+
+def list_keys(database: Database, tenant_id: UUID, *, before_id: UUID | None = None, limit: int) -> list[StoredKey]:
+    """A page of keys, newest first, revoked ones too."""
+    return database.run(
+        lambda connection: api_keys.list_api_keys(connection, tenant_id, before_id=before_id, limit=limit)
+    )
+
+
+def rotate_key(database: Database, caller: Principal, key_id: UUID, *, grace: timedelta, now: datetime) -> ShownKey:
+    """Give a key a new secret; the one it had opens for ``grace`` longer, one before that no more.
+
+    Raises:
+        NotFoundError; StateError: it was revoked, has expired, or may do what the caller may not.
+    """
+    secret = new_secret()
+
+    def rotate(connection: Connection) -> StoredKey:
+        stored = _in_reach(connection, caller, key_id)
+        if stored.revoked_at is not None or (stored.expires_at is not None and stored.expires_at <= now):
+            raise StateError("the key was revoked, or has expired; create a new one")
+        api_keys.rotate_api_key(
+            connection,
+            caller.tenant_id,
+            key_id,
+            secret_sha256=key_digest(secret),
+            previous_expires_at=now + grace,
+        )
+        return _found(api_keys.fetch_api_key(connection, caller.tenant_id, key_id))
+
+    return ShownKey(stored=database.run(rotate), secret=secret)
+
+
+def revoke_key(database: Database, caller: Principal, key_id: UUID, *, now: datetime) -> None:
+    """Close a key for good, both its secrets. Idempotent.
+
+    Raises:
+        NotFoundError; StateError: it is the caller's own, or may do what the caller may not.
+    """
+
+    def revoke(connection: Connection) -> None:
+        stored = _in_reach(connection, caller, key_id)
+        if key_id == caller.key_id:
+            raise StateError("a key cannot revoke itself: who would let its tenant in again?")
+        if stored.revoked_at is None:
+            api_keys.revoke_api_key(connection, caller.tenant_id, key_id, now=now)
+
+    database.run(revoke)
+
+
+def _in_reach(connection: Connection, caller: Principal, key_id: UUID) -> StoredKey:
+    stored = _found(api_keys.lock_api_key(connection, caller.tenant_id, key_id))
+    beyond = _beyond(caller, stored.scopes)
+    if beyond:
+        raise StateError(f"the key may do what the one that asks may not: {', '.join(beyond)}")
+    return stored
+
+
+def _beyond(caller: Principal, scopes: Collection[str]) -> list[str]:
+    return [] if ADMIN in caller.scopes else sorted(set(scopes) - caller.scopes)
+
+
+def _found(stored: StoredKey | None) -> StoredKey:
+    if stored is None:
+        raise NotFoundError("key")
+    return stored
