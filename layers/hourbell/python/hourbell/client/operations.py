@@ -436,7 +436,7 @@ class Operations:
         ('hb_live_', ['jobs:read'])
         """
         body = {"name": name, "scopes": list(scopes), **present(expires_at=expires_at)}
-        return Request(method="POST", path="/v1/keys", body=body, repeatable=False)
+        return Request(method="POST", path="/v1/keys", body=body)
 
     @operation
     def list_keys(self, *, limit: int = 50, cursor: str | None = None) -> Request[Page[Key]]:
@@ -460,7 +460,7 @@ class Operations:
         >>> hourbell.rotate_key(hourbell.create_key("ci", ["jobs:write"])["id"], grace="1h")["secret"][:8]
         'hb_live_'
         """
-        return _action("/v1/keys/{id}/rotate", key_id, body={"grace": grace}, repeatable=False)
+        return _action("/v1/keys/{id}/rotate", key_id, body={"grace": grace})
 
     @operation
     def revoke_key(self, key_id: str) -> Request[None]:
