@@ -58,6 +58,7 @@ class ApiStack(Stack):
                 **self._data.signing_key.environment(),
                 "HOURBELL_HORIZON_SECONDS": str(settings.horizon_seconds),
                 "HOURBELL_CELL": str(settings.cell),
+                **self._data.cold_bucket.environment(),
                 "HOURBELL_PRIVATE_TARGETS": settings.private_targets,
                 **allowed_targets_environment(self, settings=settings),
             },
@@ -65,6 +66,7 @@ class ApiStack(Stack):
         )
         self._data.database.grant_connect(api, DatabaseRole.API)
         self._data.signing_key.grant_sign(api)
+        self._data.cold_bucket.grant_read(api)
         lanes.grant_send(api)
         return api
 

@@ -70,9 +70,21 @@ def worker(lane: str, stage: str) -> dict[str, set[str]]:
     return table
 
 
+BUCKET, SEGMENTS, DATA_KEY = "ColdBucket.Arn", "ColdBucket.Arn/cold/*", "Key.Arn"
+
+
+def read_segments() -> dict[str, set[str]]:
+    return {
+        "s3:GetObject": {SEGMENTS},
+        "s3:GetObjectVersion": {SEGMENTS},
+        "s3:ListBucket": {BUCKET},
+        "kms:Decrypt": {DATA_KEY},
+    }
+
+
 def expected(stage: str) -> Table:
     return {
-        "api": {**send(), **read_secrets(SIGNING_KEY)},
+        "api": {**send(), **read_segments(), **read_secrets(SIGNING_KEY)},
         "authorizer": {},
         "migrator": read_secrets(FIRST_KEY),
         "partitioner": {},

@@ -92,6 +92,7 @@ def environment(aws: str, database: str) -> dict[str, str]:
         "HOURBELL_HOLD_SECONDS": "1",
         "HOURBELL_HORIZON_SECONDS": "120",
         "HOURBELL_CELL": "0",
+        "HOURBELL_COLD_BUCKET": "cold",
         "HOURBELL_SIGNING_SECRET": "signing",
         "HOURBELL_FIRST_KEY_SECRET": "first",
         "HOURBELL_PRIVATE_TARGETS": "refuse",

@@ -20,6 +20,7 @@ from hourbell.lanes.sqs import SqsLanes
 from hourbell.settings import LaneSettings, Settings, SettingsError, TargetSettings
 
 if TYPE_CHECKING:
+    from hourbell.cold.objects import ColdObjects
     from hourbell.store.connection import Database
     from hourbell.targets.aws import AwsCaller, AwsService
     from hourbell.targets.rules import TargetRules
@@ -119,6 +120,13 @@ def make_lanes(settings: LaneSettings) -> SqsLanes:
         hold_seconds=settings.hold_seconds,
         client=lambda: aws_client("sqs"),
     )
+
+
+def make_cold_objects(bucket: str) -> ColdObjects:
+    """The cold tier's bucket over the environment's S3 client."""
+    from hourbell.cold.objects import ColdObjects
+
+    return ColdObjects(bucket=bucket, client=lambda: aws_client("s3"))
 
 
 _secrets: dict[str, tuple[float, str]] = {}

@@ -110,6 +110,7 @@ class ApiSettings(TargetSettings):
 
     horizon_seconds: float
     cell: int
+    cold_bucket: str
 
 
 class WorkerSettings(TargetSettings):
