@@ -204,3 +204,12 @@ def test_skips_at_one_moment_take_out_one_each(clients: list[Client], admin):
     assert {answer.status for answer in answers} == {200}
     found = admin.execute("select scheduled_for from run where state = 'skipped' order by 1").fetchall()
     assert found == [(T0 + timedelta(seconds=50 * n),) for n in range(1, 9)]
+
+
+def test_a_job_declared_by_many_at_once_is_one_job(clients: list[Client], admin):
+    body = {"schedule": {"cron": "0 2 * * *", "timezone": "UTC"}, "target": "sink"}
+
+    answers = at_once([lambda one=one: one.call("PUT", "/v1/jobs/by-name/nightly", body) for one in clients])
+
+    assert sorted(answer.status for answer in answers) == [200] * 7 + [201]
+    assert admin.execute("select name, version from job").fetchall() == [("nightly", 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -56,6 +57,7 @@ class Stage:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seen: list[httpx.Request] = []
         self.replies: dict[tuple[str, str], httpx.Response] = {}
+        self.handlers: dict[str, Callable[[httpx.Request], httpx.Response]] = {}
         monkeypatch.setenv("HOURBELL_URL", "https://hourbell.example")
         monkeypatch.setenv("HOURBELL_API_KEY", "hb_live_key")
         transport = httpx.MockTransport(self._answer)
@@ -72,6 +74,8 @@ class Stage:
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.seen.append(request)
+        if request.method in self.handlers:
+            return self.handlers[request.method](request)
         return self.replies[(request.method, request.url.path)]
 
 

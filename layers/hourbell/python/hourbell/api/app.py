@@ -15,7 +15,7 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler.api_gateway import APIGatewayHttpResolver, Response
 
-from hourbell.api import backfills, job_batches, jobs, keys, meta, run_control, runs, targets
+from hourbell.api import backfills, declarations, job_batches, jobs, keys, meta, run_control, runs, targets
 from hourbell.api.answer_once import answer_once
 from hourbell.api.calls import Api, Call, Reply, read_query
 from hourbell.api.operations import Operation
@@ -35,12 +35,14 @@ OPERATIONS = (
     *jobs.OPERATIONS,
     *job_batches.OPERATIONS,
     *backfills.OPERATIONS,
+    *declarations.OPERATIONS,
     *targets.OPERATIONS,
     *runs.OPERATIONS,
     *run_control.OPERATIONS,
     *keys.OPERATIONS,
     *meta.OPERATIONS,
 )
+_NAME = "{name}"
 
 Event = Mapping[str, Any]
 
@@ -52,8 +54,7 @@ class Application:
         self._api = api
         self._resolver = APIGatewayHttpResolver()
         for operation in OPERATIONS:
-            rule = operation.path.replace("{", "<").replace("}", ">")
-            self._resolver.route(rule, method=operation.method)(self._bound(operation))
+            self._resolver.route(_rule(operation), method=operation.method)(self._bound(operation))
         self._resolver.not_found(self._not_found)
 
     def handle(self, event: Event, context: Any, *, now: datetime) -> dict[str, Any]:
@@ -76,6 +77,8 @@ class Application:
 
     def _answer(self, operation: Operation, path: Mapping[str, str]) -> Reply:
         event: Event = self._resolver.current_event.raw_event
+        if operation.path.endswith(_NAME):
+            path = {"name": self._resolver.current_event.path.partition(operation.path.removesuffix(_NAME))[2]}
         caller = _caller(event)
         if operation.scope is not None:
             if caller is None:
@@ -103,6 +106,13 @@ class Application:
         if _caller(self._resolver.current_event.raw_event) is None:
             return _response(_problem_reply(problem_of(AuthenticationError("no valid key"))))
         return _response(_problem_reply(not_found("route")))
+
+
+def _rule(operation: Operation) -> str:
+    """The resolver's own variables hold no slash and few signs, and a name may: it takes the rest of the path."""
+    if operation.path.endswith(_NAME):
+        return operation.path.removesuffix(_NAME) + ".+"
+    return operation.path.replace("{", "<").replace("}", ">")
 
 
 def _caller(event: Event) -> Principal | None:

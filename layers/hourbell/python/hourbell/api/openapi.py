@@ -6,6 +6,7 @@ python -m hourbell.api.openapi > docs/openapi.json
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -20,6 +21,7 @@ from hourbell.api.schemas import REPLIES
 
 _REF = "#/components/schemas/{model}"
 _LIST = "list of "
+_OR = " or "
 VERSION = "1"
 _DESCRIPTION = (
     "Times are RFC 3339 in UTC with milliseconds, durations ISO 8601. Errors are problem details (RFC 9457) that name "
@@ -98,9 +100,10 @@ def _request_body(operation: Operation, body: str) -> dict[str, Any]:
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    if "{id}" in operation.path:
-        found.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string"}})
+    found: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)}", operation.path)
+    ]
     found.extend(_query(query) for query in operation.query)
     if 412 in operation.errors:
         description = "an ETag: the change is made only to this version"
@@ -128,7 +131,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
         success["headers"] = headers
     problem = {CONTENT_TYPE: {"schema": _ref("Problem")}}
     failures = {str(status): {"description": _REASONS[status], "content": problem} for status in _failures(operation)}
-    return {str(operation.status): success, **failures}
+    created = {"201": {**success, "description": _MEANINGS[201]}} if operation.may_create else {}
+    return {str(operation.status): success, **created, **failures}
 
 
 def _failures(operation: Operation) -> list[int]:
@@ -147,6 +151,8 @@ def _reply_schema(name: str) -> dict[str, Any]:
         return {"type": "object"}
     if name == "Text":
         return {"type": "string"}
+    if _OR in name:
+        return {"anyOf": [_ref(one) for one in name.split(_OR)]}
     if not name.startswith(_LIST):
         return _ref(name)
     return {

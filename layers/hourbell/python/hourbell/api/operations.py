@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hourbell.api.calls import DEFAULT_LIMIT, MAX_LIMIT, Call, Reply, Scope
 
-Method = Literal["GET", "POST", "PATCH", "DELETE"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,8 @@ class Operation:
     """``path`` with variables as OpenAPI writes them; ``scope``: what the key must have, None where no key is needed.
 
     ``body``: the name of a model in ``api.models``. ``reply``: that of one in ``api.schemas``, ``list of <name>`` for a
-    page of them, None for no content.
+    page of them, ``<name> or <name>`` for either, None for no content.
+    ``may_create``: answers 201 where it made something.
     ``conditional``: a single resource, so it honours ``If-Match`` when it writes and sends an ``ETag``.
     """
 
@@ -41,6 +42,7 @@ class Operation:
     body_optional: bool = False
     reply: str | None = None
     query: tuple[Query, ...] = ()
+    may_create: bool = False
     conditional: bool = False
     errors: tuple[int, ...] = ()
     content_type: str = "application/json"

@@ -288,6 +288,13 @@ class SigningSecret(Schema):
     secret: str | None = Field(description="the Secrets Manager name that the target signs with")
 
 
+class Declaration(Schema):
+    """What a declaration would do."""
+
+    action: Literal["create", "update", "unchanged"]
+    changes: list[str] = Field(examples=[["schedule", "payload"]], description="the members that would change")
+
+
 class BackfilledOccurrence(Schema):
     """An occurrence of the span."""
 
@@ -347,6 +354,7 @@ REPLIES: dict[str, type[Schema]] = {
         Run,
         Missed,
         Preview,
+        Declaration,
         Backfill,
         Lease,
         Redrive,

@@ -6,8 +6,8 @@ import sys
 
 import typer
 
-from hourbell.cli import cloud, invoke, job_backfill, job_edit, jobs, keys, runs
-from hourbell.cli.output import console
+from hourbell.cli import cloud, invoke, job_apply, job_backfill, job_edit, jobs, keys, runs
+from hourbell.cli.output import print_error
 from hourbell.cli.preview import preview
 from hourbell.client import ClientError
 from hourbell.local.errors import LocalCloudError
@@ -25,6 +25,7 @@ app.command()(cloud.demo)
 app.command()(cloud.synth)
 app.command()(preview)
 app.command()(invoke.invoke)
+jobs.app.command()(job_apply.apply)
 jobs.app.command()(job_edit.edit)
 jobs.app.command("backfill")(job_backfill.backfill)
 app.add_typer(jobs.app, name="jobs")
@@ -37,7 +38,7 @@ def main() -> None:
     try:
         app()
     except (ClientError, LocalCloudError) as error:
-        console(stderr=True).print(f"hourbell: {error}", style="red", markup=False)
+        print_error(str(error))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

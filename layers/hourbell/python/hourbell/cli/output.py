@@ -37,6 +37,11 @@ def console(*, stderr: bool = False) -> Console:
     return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=_PIPED_WIDTH)
 
 
+def print_error(text: str) -> None:
+    """One line about what went wrong."""
+    console(stderr=True).print(f"hourbell: {text}", style="red", markup=False)
+
+
 def count(number: int, thing: str) -> str:
     """``1 run``, ``2 runs``."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

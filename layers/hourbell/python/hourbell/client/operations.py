@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hourbell.client.operation import all_of, operation
 from hourbell.client.replies import (
     Backfill,
+    Declaration,
     Health,
     Job,
     JobBatch,
@@ -117,6 +118,28 @@ class Operations:
             body=dict(changes),
             if_version=if_version,
         )
+
+    @operation
+    def declare_job(self, name: str, definition: JsonObject, *, if_version: int | None = None) -> Request[Job]:
+        """Have the job of this name be what the body says: create it, bring it up to date, or leave it alone.
+
+        What the body does not name has its default; only a pause stays as it is.
+
+        >>> body = {"schedule": {"cron": "0 3 * * *", "timezone": "UTC"}, "target": "billing"}
+        >>> hourbell.declare_job("weekly", body)["version"], hourbell.declare_job("weekly", body)["version"]
+        (1, 1)
+        """
+        return _declaration(name, definition, if_version=if_version)
+
+    @operation
+    def plan_job(self, name: str, definition: JsonObject) -> Request[Declaration]:
+        """What ``declare_job`` would do.
+
+        >>> body = {"schedule": {"cron": "0 2 * * *", "timezone": "UTC"}, "target": "billing", "window": "5m"}
+        >>> hourbell.plan_job("nightly", body)
+        {'action': 'update', 'changes': ['window']}
+        """
+        return _declaration(name, definition, dry_run=True)
 
     @operation
     def delete_job(self, job_id: str, *, if_version: int | None = None) -> Request[None]:
@@ -511,6 +534,21 @@ class Operations:
 def _action(path: str, resource_id: str, *, body: object = None, if_version: int | None = None) -> Request[Any]:
     """A POST to something under a resource."""
     return Request(method="POST", path=path, variables={"id": resource_id}, body=body, if_version=if_version)
+
+
+def _declaration(
+    name: str, definition: JsonObject, *, dry_run: bool | None = None, if_version: int | None = None
+) -> Request[Any]:
+    return Request(
+        method="PUT",
+        path="/v1/jobs/by-name/{name}",
+        variables={"name": name},
+        query={"dry_run": dry_run},
+        # The name in the body too: gateways decode paths in ways of their own.
+        body={"name": name, **definition},
+        repeatable=if_version is None,
+        if_version=if_version,
+    )
 
 
 def _whole(response: httpx.Response) -> httpx.Response:

@@ -182,6 +182,13 @@ class Preview(TypedDict):
     occurrences: list[Occurrence]
 
 
+class Declaration(TypedDict):
+    """What a declaration would do; ``changes``: the members that would change."""
+
+    action: Literal["create", "update", "unchanged"]
+    changes: list[str]
+
+
 class BackfilledOccurrence(TypedDict):
     """An occurrence of a backfill; ``existing``: the state of the run that it had, None where it gets one, or would."""
 

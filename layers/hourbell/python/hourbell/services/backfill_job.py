@@ -66,11 +66,11 @@ def backfill_job(
     at = floor_ms(now)
 
     def look(connection: Connection) -> list[BackfilledOccurrence]:
-        return _look(connection, tenant_id, jobs.fetch_job(connection, tenant_id, job_id), span, at)
+        return _look(connection, tenant_id, jobs.fetch_job(connection, tenant_id, job_id), span)
 
     def backfill(connection: Connection) -> tuple[list[BackfilledOccurrence], list[LaneMessage]]:
         job = jobs.lock_job(connection, tenant_id, job_id)
-        found = _look(connection, tenant_id, job, span, at)
+        found = _look(connection, tenant_id, job, span)
         wanted = [one.scheduled_for for one in found if one.existing is None]
         if job is None or not wanted:
             return found, []
@@ -90,21 +90,13 @@ def _check_span(span: Span, now: datetime) -> None:
         raise FieldErrors([FieldError("to", "must lie after from")])
 
 
-def _look(
-    connection: Connection, tenant_id: UUID, job: StoredJob | None, span: Span, now: datetime
-) -> list[BackfilledOccurrence]:
+def _look(connection: Connection, tenant_id: UUID, job: StoredJob | None, span: Span) -> list[BackfilledOccurrence]:
     if job is None:
         raise NotFoundError("job")
     times = _occurrences(_schedule(job), job.job_id, span)
-    runs = backfills.find_runs_of_job(connection, tenant_id, job.job_id, times, now=now) if times else {}
+    runs = backfills.find_runs_of_job(connection, tenant_id, job.job_id, times) if times else {}
     return [
-        BackfilledOccurrence(
-            scheduled_for=at,
-            run_id=run_id(job.job_id, at),
-            # What this very backfill made, in a transaction whose commit was not heard of, is its own.
-            existing=None if (run := runs.get(at)) is None or run.mine else run.state,
-        )
-        for at in times
+        BackfilledOccurrence(scheduled_for=at, run_id=run_id(job.job_id, at), existing=runs.get(at)) for at in times
     ]
 
 

@@ -23,28 +23,19 @@ class BackfillRun(NamedTuple):
     reason: str | None
 
 
-class FoundRun(NamedTuple):
-    """A run that is there. ``mine``: made by this backfill, in a transaction whose commit was not heard of."""
-
-    scheduled_for: datetime
-    state: str
-    mine: bool
-
-
 def find_runs_of_job(
-    connection: Connection, tenant_id: UUID, job_id: UUID, occurrences: Sequence[datetime], *, now: datetime
-) -> dict[datetime, FoundRun]:
-    """By occurrence, the runs of those that have one; ``occurrences`` in order."""
+    connection: Connection, tenant_id: UUID, job_id: UUID, occurrences: Sequence[datetime]
+) -> dict[datetime, str]:
+    """By occurrence, the states of the runs of those that have one; ``occurrences`` in order."""
     values = {
         "tenant_id": tenant_id,
         "job_id": job_id,
         "first": occurrences[0],
         "last": occurrences[-1],
         "scheduled_for": instant_array(occurrences),
-        "now": now,
     }
-    rows = [FoundRun(*row) for row in connection.execute(query("find_runs_of_job"), values).fetchall()]
-    return {run.scheduled_for: run for run in rows}
+    rows = connection.execute(query("find_runs_of_job"), values).fetchall()
+    return {cast("datetime", scheduled_for): cast("str", state) for scheduled_for, state in rows}
 
 
 def insert_backfill_runs(

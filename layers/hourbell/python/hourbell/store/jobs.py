@@ -96,6 +96,12 @@ def fetch_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJo
     return None if row is None else StoredJob(*row)
 
 
+def find_job_by_name(connection: Connection, tenant_id: UUID, name: str) -> UUID | None:
+    """The id of the tenant's job of this name."""
+    row = connection.execute(query("find_job_by_name"), {"tenant_id": tenant_id, "name": name}).fetchone()
+    return None if row is None else cast("UUID", row[0])
+
+
 def lock_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob | None:
     """As ``fetch_job``, with the job and its due row locked until the transaction ends."""
     key = {"tenant_id": tenant_id, "job_id": job_id}

@@ -1,8 +1,7 @@
--- The runs that a job has at these occurrences, and whether they were made by the backfill of this very moment.
+-- The states of the runs that a job has at these occurrences.
 select
     run.scheduled_for,
-    run.state,
-    run.origin = 'backfill' and run.created_at = %(now)s as mine
+    run.state
 from run
 where
     run.job_id = %(job_id)s and run.tenant_id = %(tenant_id)s

@@ -1,0 +1,119 @@
+"""``hourbell jobs apply``: the jobs of a file become the jobs of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, NamedTuple
+
+import typer
+
+from hourbell.cli.confirmation import Yes, confirm
+from hourbell.cli.connection import connect
+from hourbell.cli.job_files import DeclaredJob, read_jobs
+from hourbell.cli.output import AsJson, count, print_error, print_json
+from hourbell.client import ApiError, Client, Job
+
+
+class Step(NamedTuple):
+    """What is done about one job. ``action``: create, update, unchanged or prune."""
+
+    action: str
+    name: str
+    changes: Sequence[str] = ()
+
+
+def apply(
+    *,
+    file: Annotated[
+        str, typer.Option("--file", "-f", help="YAML or JSON: a list of jobs, each with a name; - reads it.")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete the jobs with --tag that are not in the file.")
+    ] = False,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="With --prune: team=payments; several must all be there.")
+    ] = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Create and update jobs until they are what a file says. As long as one of them is refused, nothing is done."""
+    if prune != bool(tag):
+        raise typer.BadParameter("--prune and --tag go together: only jobs with these tags are deleted")
+    declared = read_jobs(file)
+    with connect() as client:
+        plan, planned = _plan(client, declared)
+        surplus = _surplus(client, declared, tag or []) if prune else []
+        steps = [*plan, *(Step("prune", str(job["name"] or job["id"])) for job in surplus)]
+        if not planned or dry_run:
+            _print_steps(steps, as_json=as_json)
+            if not planned:
+                raise typer.Exit(1)
+            return
+        if surplus:
+            confirm(f"Delete {count(len(surplus), 'job')}: {_some(steps[len(plan) :])}?", yes=yes)
+        done = _carry_out(client, declared, plan, surplus)
+    _print_steps([step for step, is_done in zip(steps, done, strict=True) if is_done], as_json=as_json)
+    if not all(done):
+        raise typer.Exit(1)
+
+
+def _plan(client: Client, declared: Sequence[DeclaredJob]) -> tuple[list[Step], bool]:
+    """The steps, and whether every job has one; what is refused is told."""
+    steps: list[Step] = []
+    for job in declared:
+
+        def plan(job: DeclaredJob = job) -> None:
+            found = client.plan_job(job.name, job.body)
+            steps.append(Step(found["action"], job.name, found["changes"]))
+
+        _attempt(job.name, plan)
+    return steps, len(steps) == len(declared)
+
+
+def _surplus(client: Client, declared: Sequence[DeclaredJob], tags: Sequence[str]) -> list[Job]:
+    names = {job.name for job in declared}
+    pairs = [tag.replace("=", ":", 1) for tag in tags]
+    return [job for job in client.iter_jobs(tag=pairs, limit=200) if job["name"] not in names]
+
+
+def _carry_out(
+    client: Client, declared: Sequence[DeclaredJob], plan: Sequence[Step], surplus: Sequence[Job]
+) -> list[bool]:
+    """Whether each step was done; nothing is deleted once something was refused."""
+    done = [
+        step.action == "unchanged" or _attempt(job.name, partial(client.declare_job, job.name, job.body))
+        for job, step in zip(declared, plan, strict=True)
+    ]
+    for job in surplus:
+        delete = partial(client.delete_job, job["id"], if_version=job["version"])
+        done.append(all(done) and _attempt(str(job["name"] or job["id"]), delete))
+    return done
+
+
+def _attempt(name: str, act: Callable[[], object]) -> bool:
+    try:
+        act()
+    except ApiError as error:
+        print_error(f"{name}: {error}")
+        return False
+    return True
+
+
+def _print_steps(steps: Sequence[Step], *, as_json: bool) -> None:
+    if as_json:
+        return print_json([{"action": step.action, "name": step.name, "changes": list(step.changes)} for step in steps])
+    for step in steps:
+        if step.action != "unchanged":
+            typer.echo(f"{step.action:<9} {step.name}" + (f" ({', '.join(step.changes)})" if step.changes else ""))
+    counts = [
+        (action, sum(step.action == action for step in steps)) for action in ("create", "update", "unchanged", "prune")
+    ]
+    typer.echo(", ".join(f"{number} {action}" for action, number in counts if number) or "No jobs.")
+    return None
+
+
+def _some(steps: Sequence[Step], limit: int = 5) -> str:
+    names = ", ".join(step.name for step in steps[:limit])
+    return names if len(steps) <= limit else f"{names} and {len(steps) - limit} more"

@@ -1,0 +1,182 @@
+"""Declaring a job by its name: it is created, brought to what is declared, or left alone where it is that already.
+
+Each step is one of the use cases for jobs; what changes hands between two of them (the name is taken, given away, or
+the job deleted) is looked at again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from hourbell.domain.errors import HourbellError
+from hourbell.domain.ids import new_job_id
+from hourbell.domain.retry import retry_policy_to_mapping
+from hourbell.domain.run_state import JobState
+from hourbell.services.errors import NotFoundError, VersionError, check_version
+from hourbell.services.jobs import (
+    Job,
+    JobDefinition,
+    Scheduler,
+    create_job,
+    edit_job,
+    exhausted,
+    first_occurrence,
+    get_job,
+    schedule_text,
+)
+from hourbell.services.targets import TargetDefinition, resolve_target
+from hourbell.store import jobs
+from hourbell.store.connection import Connection
+from hourbell.store.constraints import ConflictError
+from hourbell.store.jobs import StoredJob
+
+_TRIES = 5
+
+
+class Action(StrEnum):
+    """What a declaration does, or would."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What came of a declaration. ``changes``: members of an updated job; ``job``: None for a dry run."""
+
+    action: Action
+    changes: tuple[str, ...] = ()
+    job: Job | None = None
+
+
+# The declared definition, for a job that is to be created (None) or is there; must have no effect of its own.
+DefineJob = Callable[[StoredJob | None], JobDefinition]
+
+
+class _Leave(HourbellError):  # noqa: N818 - no error: ends an edit before it writes
+    """The job is not to be written."""
+
+    def __init__(self, changes: tuple[str, ...]) -> None:
+        super().__init__("left alone")
+        self.changes = changes
+
+
+class _Renamed(HourbellError):  # noqa: N818
+    """The job has another name by now."""
+
+
+def declare_job(
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    name: str,
+    define: DefineJob,
+    *,
+    expected: Collection[int] | None = None,
+    dry_run: bool = False,
+    now: datetime,
+) -> Declared:
+    """Have a job of this name be what ``define`` says; ``dry_run`` only tells what would be done.
+
+    Raises:
+        FieldErrors, VersionError, ConflictError; StateError for a pause of a job that has ended.
+    """
+    for _ in range(_TRIES):
+        job_id = scheduler.database.run(lambda connection: jobs.find_job_by_name(connection, tenant_id, name))
+        try:
+            if job_id is None:
+                return _create(scheduler, tenant_id, define(None), expected=expected, dry_run=dry_run, now=now)
+            return _update(scheduler, tenant_id, job_id, name, define, expected=expected, dry_run=dry_run, now=now)
+        except (ConflictError, NotFoundError, _Renamed):
+            continue
+    raise ConflictError("name", "changes hands all the time; try again")
+
+
+def _create(
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    definition: JobDefinition,
+    *,
+    expected: Collection[int] | None,
+    dry_run: bool,
+    now: datetime,
+) -> Declared:
+    if expected is not None:
+        raise VersionError("is not there")
+    if not dry_run:
+        return Declared(action=Action.CREATE, job=create_job(scheduler, tenant_id, definition, now=now))
+    if first_occurrence(definition.schedule, new_job_id(now, cell=scheduler.cell), now) is None:
+        raise exhausted()
+
+    def check(connection: Connection) -> None:
+        if isinstance(definition.target, str):
+            resolve_target(connection, tenant_id, definition.target, now=now)
+
+    scheduler.database.run(check)
+    return Declared(action=Action.CREATE)
+
+
+def _update(
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    job_id: UUID,
+    name: str,
+    define: DefineJob,
+    *,
+    expected: Collection[int] | None,
+    dry_run: bool,
+    now: datetime,
+) -> Declared:
+    found: list[tuple[str, ...]] = []
+
+    def revise(stored: StoredJob) -> JobDefinition:
+        check_version(stored.version, expected)
+        if stored.name != name:
+            raise _Renamed("has another name")
+        definition = define(stored)
+        changes = changed_members(stored, definition)
+        if dry_run or not changes:
+            raise _Leave(changes)
+        found[:] = [changes]
+        return definition
+
+    try:
+        job = edit_job(scheduler, tenant_id, job_id, revise, now=now)
+    except _Leave as left:
+        action = Action.UPDATE if left.changes else Action.UNCHANGED
+        shown = None if dry_run else get_job(scheduler, tenant_id, job_id, now=now)
+        return Declared(action=action, changes=left.changes, job=shown)
+    return Declared(action=Action.UPDATE, changes=found[0], job=job)
+
+
+def changed_members(stored: StoredJob, definition: JobDefinition) -> tuple[str, ...]:
+    """The members in which the job differs from its definition, as the API names them; none: they are the same.
+
+    A job that can no longer be planned differs in its schedule: an edit puts it in its place again.
+    """
+    same = {
+        "schedule": schedule_text(definition.schedule) == stored.schedule and stored.error is None,
+        "target": _is_same_target(stored, definition),
+        "payload": definition.payload == stored.payload,
+        "window": definition.window_ms == stored.window_ms,
+        "catch_up": dict(definition.catch_up) == json.loads(stored.catch_up),
+        "overlap": definition.overlap == stored.overlap,
+        "retry": retry_policy_to_mapping(definition.retry) == json.loads(stored.retry),
+        "timeout": definition.timeout_ms == stored.timeout_ms,
+        "tags": dict(definition.tags) == json.loads(stored.tags),
+        "paused": definition.paused == (stored.state == JobState.PAUSED),
+    }
+    return tuple(member for member, is_same in same.items() if not is_same)
+
+
+def _is_same_target(stored: StoredJob, definition: JobDefinition) -> bool:
+    target = definition.target
+    if isinstance(target, TargetDefinition):
+        is_inline = stored.target_name is None and stored.target_kind == target.kind
+        return is_inline and json.loads(stored.target_config) == dict(target.config)
+    return target == (stored.target_name if isinstance(target, str) else stored.target_id)
