@@ -546,7 +546,6 @@ def _declaration(
         query={"dry_run": dry_run},
         # The name in the body too: gateways decode paths in ways of their own.
         body={"name": name, **definition},
-        repeatable=if_version is None,
         if_version=if_version,
     )
 
