@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from hourbell.cli import cloud, invoke, job_apply, job_backfill, job_edit, jobs, keys, runs
+from hourbell.cli import cloud, invoke, job_apply, job_backfill, job_edit, jobs, keys, run_redrive, run_tail, runs
 from hourbell.cli.output import print_error
 from hourbell.cli.preview import preview
 from hourbell.client import ClientError
@@ -28,6 +28,8 @@ app.command()(invoke.invoke)
 jobs.app.command()(job_apply.apply)
 jobs.app.command()(job_edit.edit)
 jobs.app.command("backfill")(job_backfill.backfill)
+runs.app.command()(run_tail.tail)
+runs.app.command()(run_redrive.redrive)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(runs.app, name="runs")
 app.add_typer(keys.app, name="keys")
