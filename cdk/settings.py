@@ -155,6 +155,8 @@ class AlarmSettings:
     lane_depth: int = 50_000
     lane_age_seconds: int = 120
     lateness_p99_ms: int = 2_000
+    # Runs of pull targets wait as long as nobody asks for them.
+    pull_age_seconds: int = 900
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +175,9 @@ class StageSettings:
     horizon_seconds: int = 120
     # SQS counts delays in whole seconds; workers take messages this much early and wait in memory.
     hold_seconds: float = 1
+    # How long whoever executes a run may be silent before another takes over, and how often a worker speaks up.
+    lease_seconds: int = 60
+    heartbeat_seconds: int = 20
     cell: int = 0
     private_targets: Literal["allow", "refuse"] = "refuse"
     # The AWS resources that targets may name, as ARNs in which * and ? stand for any letters and any one letter;
@@ -189,6 +194,7 @@ class StageSettings:
     def __post_init__(self) -> None:
         _require(1 <= self.scanners <= SHARDS, f"scanners must be 1 to {SHARDS}")
         _require(1 <= self.horizon_seconds <= 900, "horizon_seconds must be 1 to 900, the longest SQS delay")
+        _require(0 < 2 * self.heartbeat_seconds < self.lease_seconds, "a lease must outlive two heartbeats")
         _require(set(self.lanes) == {"shared", "solo"}, "the lanes are shared and solo")
         for pattern in self.allowed_targets:
             _require(_TARGET_PATTERN.fullmatch(pattern) is not None, f"allowed_targets: {pattern!r} is no such ARN")

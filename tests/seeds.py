@@ -11,7 +11,7 @@ from uuid import UUID
 
 import psycopg
 from hourbell.domain.ids import new_id, new_job_id, run_id, shard_of
-from hourbell.domain.run_state import Lane
+from hourbell.domain.run_state import QUEUES, Lane
 from hourbell.lanes.messages import LaneMessage
 
 # A Sunday without clock changes nearby.
@@ -29,6 +29,7 @@ class RecordingLanes:
     waiting: dict[Lane, int] = field(default_factory=dict)
 
     def send(self, messages: Sequence[LaneMessage], *, now: datetime) -> list[LaneMessage]:
+        messages = [message for message in messages if message.lane in QUEUES]
         refused = list(messages[: self.refuse])
         self.refuse -= len(refused)
         self.sent.extend(messages[len(refused) :])
@@ -61,12 +62,12 @@ class Seeder:
         self.connection.execute("insert into tenant (tenant_id, name) values (%s, %s)", (tenant_id, name))
         return tenant_id
 
-    def target(self, name: str, url: str = "http://127.0.0.1:9/", **config: Any) -> UUID:
+    def target(self, name: str, url: str = "http://127.0.0.1:9/", *, kind: str = "http", **config: Any) -> UUID:
         target_id = new_id(T0)
         self.connection.execute(
             "insert into target (target_id, tenant_id, name, kind, config, config_sha256, created_at, updated_at) "
-            "values (%s, %s, %s, 'http', %s, %s, %s, %s)",
-            (target_id, self.tenant_id, name, json.dumps({"url": url, **config}), target_id.bytes * 2, T0, T0),
+            "values (%s, %s, %s, %s, %s, %s, %s, %s)",
+            (target_id, self.tenant_id, name, kind, json.dumps({"url": url, **config}), target_id.bytes * 2, T0, T0),
         )
         return target_id
 

@@ -59,6 +59,7 @@ class ApiStack(Stack):
                 "HOURBELL_HORIZON_SECONDS": str(settings.horizon_seconds),
                 "HOURBELL_CELL": str(settings.cell),
                 **self._data.cold_bucket.environment(),
+                "HOURBELL_LEASE_SECONDS": str(settings.lease_seconds),
                 "HOURBELL_PRIVATE_TARGETS": settings.private_targets,
                 **allowed_targets_environment(self, settings=settings),
             },

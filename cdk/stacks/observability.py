@@ -55,6 +55,14 @@ class ObservabilityStack(Stack):
             description="One run in a hundred starts late for five minutes.",
         )
 
+        self._alarms.above(
+            "runs-unpulled",
+            own("PullOldestSeconds", "Maximum"),
+            self._settings.alarms.pull_age_seconds,
+            periods=3,
+            description="The workers of a pull target are stopped, or too few: its oldest run waits long.",
+        )
+
     def _watch_lane(self, lane: str) -> None:
         limits, metric = self._settings.alarms, self._metrics.lane
         self._alarms.above(

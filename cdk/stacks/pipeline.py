@@ -108,6 +108,8 @@ class PipelineStack(Stack):
             **self.lanes.environment(),
             **self._data.signing_key.environment(),
             "HOURBELL_LANE": name,
+            "HOURBELL_LEASE_SECONDS": str(self._settings.lease_seconds),
+            "HOURBELL_HEARTBEAT_SECONDS": str(self._settings.heartbeat_seconds),
             "HOURBELL_PRIVATE_TARGETS": self._settings.private_targets,
             **allowed_targets_environment(self, settings=self._settings),
         }

@@ -34,6 +34,7 @@ def application() -> Application:
             scheduler=scheduler,
             stage_key=lambda: stage_key(settings.signing_secret),
             target_rules=lambda: target_rules(settings),
+            lease=timedelta(seconds=settings.lease_seconds),
         )
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import Any
 
@@ -40,7 +40,14 @@ def wiring() -> tuple[WorkerSettings, asyncio.Runner, Executor]:
         key=partial(target_key, settings.signing_secret),
     )
     attempts = AttemptExecutor(callers=Callers(http=http, aws=partial(aws_caller, settings)))
-    executor = Executor(database=database, lanes=make_lanes(settings), execute=attempts.execute, clock=_now)
+    executor = Executor(
+        database=database,
+        lanes=make_lanes(settings),
+        execute=attempts.execute,
+        clock=_now,
+        heartbeat=timedelta(seconds=settings.heartbeat_seconds),
+        lease=timedelta(seconds=settings.lease_seconds),
+    )
     _warm(runner, executor, settings)
     return settings, runner, executor
 

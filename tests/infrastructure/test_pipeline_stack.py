@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hourbell.domain import limits, planning
+from hourbell.domain import limits, run_state
 
 from cdk.settings import PROD, SHARDS, FunctionSettings, LaneSettings, Pollers, StageError, StageSettings
 from tests.infrastructure.templates import Assembly, Resource, Synthesise
@@ -63,7 +63,7 @@ def test_every_queue_is_encrypted_and_refuses_plain_http(assembly: Assembly) -> 
 
 def test_a_shared_worker_outlives_the_longest_run_it_is_given(settings: StageSettings) -> None:
     """Held, then executed, then recorded."""
-    longest = {"worker-shared": planning.SHARED_TIMEOUT_MS, "worker-solo": limits.TIMEOUT_MAX_MS}
+    longest = {"worker-shared": run_state.SHARED_TIMEOUT_MS, "worker-solo": limits.TIMEOUT_MAX_MS}
     for worker, run_ms in longest.items():
         assert settings.functions[worker].timeout_seconds >= settings.hold_seconds + run_ms / 1000 + 10
 

@@ -24,6 +24,8 @@ ENVIRONMENT = {
     "HOURBELL_LANE": "shared",
     "HOURBELL_SIGNING_SECRET": "signing",
     "HOURBELL_PRIVATE_TARGETS": "refuse",
+    "HOURBELL_LEASE_SECONDS": "60",
+    "HOURBELL_HEARTBEAT_SECONDS": "20",
     "HOURBELL_ALLOWED_TARGETS": "arn:aws:sqs:eu-west-1:123456789012:a arn:aws:events:*:123456789012:event-bus/*",
 }
 

@@ -22,6 +22,7 @@ ONE_RUN = {
     "lease": timedelta(seconds=60),
     "checked": [False],
     "paused_hold_off": timedelta(seconds=60),
+    "puller": None,
 }
 ONE_OUTCOME = {
     **ONE_RUN,

@@ -97,6 +97,8 @@ def environment(aws: str, database: str) -> dict[str, str]:
         "HOURBELL_FIRST_KEY_SECRET": "first",
         "HOURBELL_PRIVATE_TARGETS": "refuse",
         "HOURBELL_ALLOWED_TARGETS": "",
+        "HOURBELL_LEASE_SECONDS": "60",
+        "HOURBELL_HEARTBEAT_SECONDS": "20",
         "HOURBELL_LANE": "shared",
     }
 

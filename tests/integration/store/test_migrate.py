@@ -98,7 +98,7 @@ GRANTS = {
         "due": "delete insert select update",
         "run": "insert select update",
         "missed": "insert select",
-        "attempt": "select update",
+        "attempt": "insert select update",
         "cold_bucket": "insert select",
         "cold_content": "select",
         "cold_intake": "delete insert select",

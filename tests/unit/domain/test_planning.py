@@ -14,11 +14,10 @@ from hourbell.domain.planning import (
     CatchUp,
     CatchUpPolicy,
     PlannableJob,
-    lane_for,
     plan,
     plans_alike,
 )
-from hourbell.domain.run_state import Lane
+from hourbell.domain.run_state import Lane, lane_for
 from hourbell.domain.schedule import parse_schedule
 
 from tests.seeds import T0
@@ -139,7 +138,8 @@ def test_a_window_moves_the_start_and_not_the_occurrence():
 
 
 def test_long_runs_go_to_the_solo_lane():
-    assert (lane_for(30_000), lane_for(30_001)) == (Lane.SHARED, Lane.SOLO)
+    assert (lane_for(30_000, "http"), lane_for(30_001, "http")) == (Lane.SHARED, Lane.SOLO)
+    assert lane_for(30_001, "pull") is Lane.PULL
 
 
 @pytest.mark.parametrize(

@@ -98,11 +98,15 @@ class ScannerSettings(LaneSettings):
 
 
 class TargetSettings(LaneSettings):
-    """What those who check or call targets get. ``allowed_targets``: ARN patterns, with blanks between them."""
+    """What those who check or call targets get. ``allowed_targets``: ARN patterns, with blanks between them.
+
+    ``lease_seconds``: how long whoever executes a run may be silent.
+    """
 
     signing_secret: str
     private_targets: bool
     allowed_targets: tuple[str, ...]
+    lease_seconds: float
 
 
 class ApiSettings(TargetSettings):
@@ -114,9 +118,10 @@ class ApiSettings(TargetSettings):
 
 
 class WorkerSettings(TargetSettings):
-    """A worker of one lane."""
+    """A worker of one lane. ``heartbeat_seconds``: how often it extends its leases."""
 
     lane: str
+    heartbeat_seconds: float
 
 
 class AuthorizerSettings(Settings):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
@@ -25,6 +26,7 @@ from hourbell.services.authenticate import Principal
 from hourbell.services.errors import NotFoundError
 from hourbell.services.jobs import Scheduler
 from hourbell.store.connection import Database
+from hourbell.store.executions import LEASE
 from hourbell.targets.registry import check_config
 
 if TYPE_CHECKING:
@@ -48,12 +50,15 @@ Scope = Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "keys:
 class Api:
     """What all operations work with; what only some of them need is asked when they do.
 
-    ``stage_key``: the stage's signing secret. ``target_rules``: what the stage lets targets be.
+    ``stage_key``: the stage's signing secret. ``target_rules``: what the stage lets targets be. ``lease``: how long
+    whoever executes a run may be silent. ``pause``: waits so many seconds.
     """
 
     scheduler: Scheduler
     stage_key: Callable[[], bytes]
     target_rules: Callable[[], TargetRules]
+    lease: timedelta = LEASE
+    pause: Callable[[float], None] = time.sleep
 
     @cached_property
     def cursors(self) -> Cursors:

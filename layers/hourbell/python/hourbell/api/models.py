@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
@@ -30,6 +30,8 @@ from hourbell.domain.errors import FieldError, FieldErrors
 from hourbell.domain.limits import (
     BATCH_MAX_JOBS,
     EXCLUDE_MAX_DATES,
+    LEASE_MAX_RUNS,
+    LEASE_MAX_WAIT_MS,
     MAX_ATTEMPTS_LIMIT,
     MAX_RUNS_LIMIT,
     NAME_MAX_LENGTH,
@@ -154,6 +156,10 @@ class StepFunctionsIn(Model):
     state_machine_arn: Text = Field(examples=["arn:aws:states:eu-west-1:123456789012:stateMachine:settle"])
 
 
+class PullIn(Model):
+    """Nothing is called: workers fetch the runs with `POST /v1/runs/lease`."""
+
+
 class DestinationIn(Model):
     """What a target calls: exactly one kind."""
 
@@ -163,6 +169,7 @@ class DestinationIn(Model):
     sns: SnsIn | None = None
     eventbridge: EventbridgeIn | None = None
     step_functions: StepFunctionsIn | None = None
+    pull: PullIn | None = None
 
 
 # The fields of the model by kind: ``lambda`` is no name that Python takes.
@@ -273,6 +280,14 @@ class BackfillIn(Model):
     from_: Instant = Field(alias="from", description="occurrences at this time or later")
     to: Instant = Field(description="and before this time, which may not lie in the future")
     dry_run: bool = Field(False, description="only tell")
+
+
+class LeaseIn(Model):
+    """A worker asks for runs of its target."""
+
+    target: str = Field(max_length=NAME_MAX_LENGTH, description="name or id of a target of kind `pull`")
+    wait: Duration = Field("PT0S", description="how long to wait for the first run, at most PT20S")
+    max: int = Field(1, ge=1, le=LEASE_MAX_RUNS, description="how many at most; large payloads make them fewer")
 
 
 class HeartbeatIn(Model):
@@ -402,6 +417,11 @@ def check_payload(text: str) -> str:
     return text
 
 
+def lease_wait(model: LeaseIn) -> timedelta:
+    """How long a worker waits for its first run."""
+    return parse_duration(model.wait, field="wait", maximum_ms=LEASE_MAX_WAIT_MS)
+
+
 class _Collector:
     """Runs checks one after the other, and raises what all of them found together."""
 
@@ -427,6 +447,8 @@ def _job_target(model: JobIn, check_target: CheckTarget) -> str | TargetDefiniti
         kind, config = _destination(model.target, check_target)
     except (FieldError, FieldErrors) as error:
         raise error.under("target") from None
+    if kind is TargetKind.PULL:
+        raise FieldError("target.pull", "needs a target of its own, by whose name workers ask for its runs")
     return TargetDefinition(name=None, kind=kind, config=config)
 
 

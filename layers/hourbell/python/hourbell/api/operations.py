@@ -28,6 +28,7 @@ class Operation:
     ``body``: the name of a model in ``api.models``. ``reply``: that of one in ``api.schemas``, ``list of <name>`` for a
     page of them, ``<name> or <name>`` for either, None for no content.
     ``may_create``: answers 201 where it made something.
+    ``waits``: it looks again and again, in a transaction each, and can be no single one.
     ``conditional``: a single resource, so it honours ``If-Match`` when it writes and sends an ``ETag``.
     """
 
@@ -46,11 +47,12 @@ class Operation:
     conditional: bool = False
     errors: tuple[int, ...] = ()
     content_type: str = "application/json"
+    waits: bool = False
 
     @property
     def acts(self) -> bool:
         """Whether a second request does it a second time: such an operation honours ``Idempotency-Key``."""
-        return self.method == "POST" and self.scope not in (None, "jobs:read")
+        return self.method == "POST" and not self.waits and self.scope not in (None, "jobs:read")
 
 
 PAGE = (

@@ -32,7 +32,12 @@ def heartbeat_run(call: Call) -> Reply:
     body = models.validated(models.HeartbeatIn, value)
     progress = _member(text, "progress", PROGRESS_MAX_BYTES)
     until = control_runs.heartbeat_run(
-        call.api.scheduler.database, call.tenant_id, _run_id(call), token=_token(body.lease_token), progress=progress
+        call.api.scheduler.database,
+        call.tenant_id,
+        _run_id(call),
+        token=_token(body.lease_token),
+        progress=progress,
+        lease=call.api.lease,
     )
     return Reply(body=encode_json({"lease_expires_at": format_instant(until)}))
 

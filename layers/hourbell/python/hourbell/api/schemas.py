@@ -98,6 +98,10 @@ class StepFunctions(Schema):
     state_machine_arn: str
 
 
+class Pull(Schema):
+    """Nothing is called: workers fetch the runs."""
+
+
 def _no_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
@@ -116,6 +120,7 @@ class InlineTarget(Schema):
     sns: Sns | SkipJsonSchema[None] = _absent()
     eventbridge: Eventbridge | SkipJsonSchema[None] = _absent()
     step_functions: StepFunctions | SkipJsonSchema[None] = _absent()
+    pull: Pull | SkipJsonSchema[None] = _absent()
 
 
 class CatchUp(Schema):
@@ -318,6 +323,26 @@ class Lease(Schema):
     lease_expires_at: Instant
 
 
+class LeasedRun(Schema):
+    """A run that is the caller's to execute until its lease ends."""
+
+    run_id: str = Field(examples=["run_01hzy3v7q4e8s9m2k6x0w5t1ab"])
+    job_id: str
+    scheduled_for: Instant = Field(description="the nominal time")
+    fire_at: Instant = Field(description="when it should really start")
+    attempt: int = Field(description="this one, from 1")
+    lease_token: str = Field(description="proves the lease in heartbeats and at the end")
+    lease_expires_at: Instant
+    payload: Any
+    progress: Any = Field(description="what the attempt before reported last")
+
+
+class LeasedRuns(Schema):
+    """What a worker of the target has to do."""
+
+    runs: list[LeasedRun]
+
+
 class Redrive(Schema):
     """What a redrive started over, or would."""
 
@@ -357,6 +382,7 @@ REPLIES: dict[str, type[Schema]] = {
         Declaration,
         Backfill,
         Lease,
+        LeasedRuns,
         Redrive,
         Health,
         Problem,

@@ -19,6 +19,7 @@ from hourbell.client.replies import (
     JsonObject,
     Key,
     Lease,
+    LeasedRuns,
     Missed,
     NewKey,
     Page,
@@ -339,6 +340,16 @@ class Operations:
         )
 
     # Whoever executes a run
+
+    @operation
+    def lease_runs(self, target: str, *, wait: str = "PT20S", limit: int = 1) -> Request[LeasedRuns]:
+        """Fetch runs of a target of kind ``pull``, oldest first; waits up to ``wait`` (20 s at most) for the first.
+
+        >>> hourbell.lease_runs("reports", wait="PT0S")["runs"]
+        []
+        """
+        body = {"target": target, "wait": wait, "max": limit}
+        return Request(method="POST", path="/v1/runs/lease", body=body)
 
     @operation
     def heartbeat_run(self, run_id: str, lease_token: str, *, progress: object = None) -> Request[Lease]:

@@ -123,6 +123,7 @@ _TargetKinds = TypedDict(
         "sns": NotRequired[dict[str, Any]],
         "eventbridge": NotRequired[dict[str, Any]],
         "step_functions": NotRequired[dict[str, Any]],
+        "pull": NotRequired[dict[str, Any]],
     },
 )
 
@@ -210,6 +211,26 @@ class Lease(TypedDict):
     """The lease of a run that is being executed."""
 
     lease_expires_at: str
+
+
+class LeasedRun(TypedDict):
+    """A run that is the caller's to execute until its lease ends."""
+
+    run_id: str
+    job_id: str
+    scheduled_for: str
+    fire_at: str
+    attempt: int
+    lease_token: str
+    lease_expires_at: str
+    payload: Any
+    progress: Any
+
+
+class LeasedRuns(TypedDict):
+    """What a worker of the target has to do."""
+
+    runs: list[LeasedRun]
 
 
 class Redrive(TypedDict):

@@ -53,3 +53,8 @@ RETRY_MAX_AGE_MS = 30 * 86_400_000
 # --- Our own: spread ---
 SHARDS = 128
 CELLS_MAX = 256
+
+# A worker that fetches runs gets at most so many at once, and waits for the first at most so long: well below the 29 s
+# that an HTTP API gives an answer.
+LEASE_MAX_RUNS = 100
+LEASE_MAX_WAIT_MS = 20_000

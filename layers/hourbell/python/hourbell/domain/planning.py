@@ -17,7 +17,6 @@ from enum import StrEnum
 from uuid import UUID
 
 from hourbell.domain.occurrence import window_offset_ms
-from hourbell.domain.run_state import Lane
 from hourbell.domain.schedule import (
     Cron,
     Schedule,
@@ -38,8 +37,6 @@ MISSED_COUNT_CAP = 1_000_000
 # A missed stretch of up to so many occurrences also gets a run record for each, in state skipped.
 MISSED_RUNS = 100
 
-# Runs that may take longer go to the solo lane, where they hold up nobody's batch.
-SHARED_TIMEOUT_MS = 30_000
 
 REASON_MISSED = "missed"
 
@@ -111,11 +108,6 @@ def plans_alike(job: PlannableJob) -> bool:
     schedule = job.schedule
     hashed = isinstance(schedule, Cron) and schedule.expression.hashed
     return not hashed and not job.window_ms and not job.skipped and schedule.max_runs is None
-
-
-def lane_for(timeout_ms: int) -> Lane:
-    """The lane of a fresh run."""
-    return Lane.SHARED if timeout_ms <= SHARED_TIMEOUT_MS else Lane.SOLO
 
 
 def plan(

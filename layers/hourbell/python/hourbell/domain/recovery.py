@@ -5,6 +5,7 @@
   is not a loss.
 - ``queued`` or ``retrying``, overdue, and more runs are overdue than the lane holds: send again, longest waiting
   first, as many as are missing.
+- waiting for a worker of its target to pull it: wait on, however long.
 - waiting for a slot of its target: wait on; free slots are offered to the longest waiting, whoever woke.
 - ``running``, the lease ended without an outcome (the worker died): retry in the solo lane, or dead.
 """
@@ -46,6 +47,7 @@ class Wakeful:
     retry: RetryPolicy
     job_deleted: bool
     waits_for_slot: bool = False
+    pulled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +66,16 @@ class Verdict:
 
 def is_overdue(run: Wakeful, now: datetime) -> bool:
     """Whether it waits although a worker should have had it by now: its message is lost, or in a backlog."""
-    return run.state is not RunState.RUNNING and not run.waits_for_slot and run.next_attempt_at + WAKE_GRACE <= now
+    waits = run.waits_for_slot or run.pulled
+    return run.state is not RunState.RUNNING and not waits and run.next_attempt_at + WAKE_GRACE <= now
 
 
 def recover(run: Wakeful, *, now: datetime, missing: bool, random: float) -> Verdict:
     """Decide about one run. ``missing``: an overdue run that the lane's backlog cannot account for."""
     if run.state is RunState.RUNNING:
         return _crashed(run, now, random)
+    if run.pulled:
+        return _back_off(run, now, random, reason="awaits_worker")
     if run.waits_for_slot:
         return Verdict(
             state=run.state,
@@ -81,7 +86,7 @@ def recover(run: Wakeful, *, now: datetime, missing: bool, random: float) -> Ver
             send=False,
         )
     if is_overdue(run, now) and not missing:
-        return _back_off(run, now, random)
+        return _back_off(run, now, random, reason="backlog")
     wakes = run.wakes + 1 if is_overdue(run, now) else run.wakes
     return Verdict(
         state=run.state,
@@ -105,12 +110,12 @@ def _pause(wakes: int) -> timedelta:
     return min(BACKOFF_MAX, WAKE_GRACE * doublings)
 
 
-def _back_off(run: Wakeful, now: datetime, random: float) -> Verdict:
+def _back_off(run: Wakeful, now: datetime, random: float, *, reason: str) -> Verdict:
     wakes = min(run.wakes + 1, 100)
     pause = _pause(wakes)
     return Verdict(
         state=run.state,
-        reason="backlog",
+        reason=reason,
         next_attempt_at=run.next_attempt_at,
         wake_at=now + pause * (0.75 + random / 4),  # spread, so that a backlog is not looked at all at once
         wakes=wakes,
@@ -138,7 +143,7 @@ def _crashed(run: Wakeful, now: datetime, random: float) -> Verdict:
         next_attempt_at=again or run.next_attempt_at,
         wake_at=None if again is None else retry_wake_at(again, now),
         wakes=0,
-        send=again is not None and again - now <= RETRY_IN_LANE,
-        solo=True,
+        send=again is not None and again - now <= RETRY_IN_LANE and not run.pulled,
+        solo=not run.pulled,
         crashed=True,
     )

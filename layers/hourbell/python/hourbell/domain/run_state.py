@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from hourbell.domain.target_kind import TargetKind
+
 
 class RunState(StrEnum):
     """Where a run stands."""
@@ -27,10 +29,27 @@ class JobState(StrEnum):
 
 
 class Lane(StrEnum):
-    """`shared` is batched and short; `solo` takes long runs, and runs whose last worker died."""
+    """`shared` is batched and short; `solo` takes long runs, and runs whose last worker died.
+
+    `pull` has no queue: its runs wait in the database until a worker of their target asks for them.
+    """
 
     SHARED = "shared"
     SOLO = "solo"
+    PULL = "pull"
+
+
+QUEUES = (Lane.SHARED, Lane.SOLO)
+
+# Runs that may take longer go to the solo lane, where they hold up nobody's batch.
+SHARED_TIMEOUT_MS = 30_000
+
+
+def lane_for(timeout_ms: int, target_kind: str) -> Lane:
+    """The lane of a fresh run."""
+    if target_kind == TargetKind.PULL:
+        return Lane.PULL
+    return Lane.SHARED if timeout_ms <= SHARED_TIMEOUT_MS else Lane.SOLO
 
 
 class RunOrigin(StrEnum):

@@ -14,3 +14,4 @@ class TargetKind(StrEnum):
     SNS = "sns"
     EVENTBRIDGE = "eventbridge"
     STEP_FUNCTIONS = "step_functions"
+    PULL = "pull"

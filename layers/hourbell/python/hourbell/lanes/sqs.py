@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from hourbell.domain.limits import SQS_BATCH, SQS_MAX_DELAY_SECONDS
-from hourbell.domain.run_state import Lane
+from hourbell.domain.run_state import QUEUES, Lane
 from hourbell.lanes.messages import LaneMessage, encode_message
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Lanes(Protocol):
     """Where messages go; SQS in production and on the laptop, a list in tests."""
 
     def send(self, messages: Sequence[LaneMessage], *, now: datetime) -> list[LaneMessage]:
-        """Send all; answer those that were not accepted."""
+        """Send all that go through a queue; answer those that were not accepted."""
         ...
 
     def backlog(self, lane: Lane) -> int:
@@ -47,10 +47,13 @@ class SqsLanes:
     client: Callable[[], Any]
 
     def send(self, messages: Sequence[LaneMessage], *, now: datetime) -> list[LaneMessage]:
-        """Send in batches of ten, in parallel; answer the entries that SQS (or the way to it) refused."""
+        """Send in batches of ten, in parallel; answer the entries that SQS (or the way to it) refused.
+
+        Runs that are pulled have no queue, and are not sent: who pulls them finds them in the database.
+        """
         batches = [
             (lane, of_lane[start : start + SQS_BATCH])
-            for lane in Lane
+            for lane in QUEUES
             if (of_lane := [message for message in messages if message.lane is lane])
             for start in range(0, len(of_lane), SQS_BATCH)
         ]

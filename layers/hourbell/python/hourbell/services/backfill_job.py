@@ -21,8 +21,8 @@ from hourbell.domain.ids import run_id
 from hourbell.domain.instants import floor_ms
 from hourbell.domain.limits import BACKFILL_MAX
 from hourbell.domain.pacing import Pace, reserve
-from hourbell.domain.planning import lane_for
 from hourbell.domain.recovery import WAKE_EARLY, WAKE_GRACE
+from hourbell.domain.run_state import lane_for
 from hourbell.domain.schedule import At, Schedule, count_between, next_after, schedule_from_json
 from hourbell.lanes.messages import LaneMessage
 from hourbell.services.errors import NotFoundError, StateError
@@ -144,7 +144,7 @@ def _insert(
             for at, fire_at in zip(wanted[len(near) :], far, strict=True)
         ),
     ]
-    lane = lane_for(job.timeout_ms)
+    lane = lane_for(job.timeout_ms, job.target_kind)
     inserted = backfills.insert_backfill_runs(connection, tenant_id, job, runs, lane=lane, now=now)
     return [
         LaneMessage(

@@ -7,7 +7,7 @@ writes counts only while its lease token stands, exactly as for a worker. Owners
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import SystemRandom
 from uuid import UUID
 
@@ -22,7 +22,7 @@ from hourbell.services.errors import LeaseLostError, NotFoundError, StateError
 from hourbell.services.runs import dispatch_quietly
 from hourbell.store import recovery, run_control
 from hourbell.store.connection import Connection, Database
-from hourbell.store.executions import Completion, FreedRun
+from hourbell.store.executions import LEASE, Completion, FreedRun
 from hourbell.store.run_control import LockedRun
 from hourbell.store.runs_read import RunFilter
 
@@ -43,7 +43,15 @@ class Redriven:
     more: bool
 
 
-def heartbeat_run(database: Database, tenant_id: UUID, run_id: UUID, *, token: UUID, progress: str | None) -> datetime:
+def heartbeat_run(
+    database: Database,
+    tenant_id: UUID,
+    run_id: UUID,
+    *,
+    token: UUID,
+    progress: str | None,
+    lease: timedelta = LEASE,
+) -> datetime:
     """Extend the lease by a full term; answers its new end. ``progress``: JSON text, handed to the next attempt.
 
     Raises:
@@ -54,7 +62,7 @@ def heartbeat_run(database: Database, tenant_id: UUID, run_id: UUID, *, token: U
     def beat(connection: Connection) -> datetime:
         at = run_scheduled_for(run_id)
         until = run_control.heartbeat_run(
-            connection, tenant_id, run_id, scheduled_for=at, token=token, progress=progress
+            connection, tenant_id, run_id, scheduled_for=at, token=token, progress=progress, lease=lease
         )
         if until is None:
             _locked(connection, tenant_id, run_id)

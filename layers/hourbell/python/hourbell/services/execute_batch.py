@@ -24,15 +24,14 @@ from datetime import datetime, timedelta
 from random import SystemRandom
 from uuid import UUID
 
-from hourbell.domain.errors import HourbellError
 from hourbell.domain.outcome import AttemptResult, decide
 from hourbell.domain.recovery import RETRY_IN_LANE, WAKE_GRACE, retry_wake_at
 from hourbell.domain.retry import parse_retry_policy
 from hourbell.domain.run_state import Lane, RunState
-from hourbell.domain.schedule import includes, schedule_from_json
 from hourbell.lanes.deliveries import Delivery
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
+from hourbell.services.still_scheduled import still_scheduled
 from hourbell.store import executions
 from hourbell.store.connection import AsyncConnection, Database
 from hourbell.store.executions import Completion, FreedRun, JudgedRun, LeasedRun, Verdict
@@ -168,7 +167,7 @@ class _Batch:
         kept: list[RunKey] = []
         stale: list[RunKey] = []
         for run in runs:
-            (kept if _still_scheduled(run) else stale).append(run.key)
+            (kept if still_scheduled(run) else stale).append(run.key)
         if stale:
             try:
                 async with self._turn:
@@ -314,13 +313,6 @@ def _one_run_a_job(due: Sequence[Delivery]) -> list[list[Delivery]]:
             parts.append([])
         parts[number].append(delivery)
     return parts
-
-
-def _still_scheduled(run: JudgedRun) -> bool:
-    try:
-        return includes(schedule_from_json(run.job_schedule), run.job_id, run.scheduled_for)
-    except (HourbellError, ValueError, LookupError):
-        return False
 
 
 async def _complete(

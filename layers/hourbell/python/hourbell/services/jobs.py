@@ -36,7 +36,7 @@ from hourbell.lanes.sqs import Lanes
 from hourbell.services.errors import NotFoundError, StateError, check_version
 from hourbell.services.runs import dispatch_quietly
 from hourbell.services.targets import TargetDefinition, resolve_target
-from hourbell.store import jobs
+from hourbell.store import jobs, pulls
 from hourbell.store.connection import Connection, Database
 from hourbell.store.jobs import JobFilter, JobValues, StoredJob
 
@@ -418,6 +418,8 @@ def _write_edit(
         error=None if placed else stored.error,
         now=floor_ms(now),
     )
+    if target_id != stored.target_id:
+        pulls.wake_pulled(connection, job_id=job_id, now=now)
     if first is not None:
         _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state, not_before=now)
     elif state is JobState.COMPLETED:
@@ -457,7 +459,8 @@ def _resume(connection: Connection, tenant_id: UUID, stored: StoredJob, missed: 
 
 
 def _skip_next(connection: Connection, tenant_id: UUID, stored: StoredJob, now: datetime) -> None:
-    from hourbell.domain.planning import PlannedRun, lane_for
+    from hourbell.domain.planning import PlannedRun
+    from hourbell.domain.run_state import lane_for
 
     schedule, job_id, unplaced = _accepted_schedule(stored), stored.job_id, stored.due_scheduled_for
     if stored.state == JobState.PAUSED:
@@ -472,7 +475,9 @@ def _skip_next(connection: Connection, tenant_id: UUID, stored: StoredJob, now: 
         raise StateError(f"{SKIPS_MAX} occurrences ahead are skipped already; pause the job instead")
     fire_at = skipped + timedelta(milliseconds=window_offset_ms(job_id, stored.window_ms))
     run = PlannedRun(skipped, fire_at)
-    jobs.skip_run(connection, stored, tenant_id, run, lane=lane_for(stored.timeout_ms), now=floor_ms(now))
+    jobs.skip_run(
+        connection, stored, tenant_id, run, lane=lane_for(stored.timeout_ms, stored.target_kind), now=floor_ms(now)
+    )
     kept.append(skipped)
     state = _place_after_skip(connection, tenant_id, stored, schedule, kept)
     jobs.write_skip(

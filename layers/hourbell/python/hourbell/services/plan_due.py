@@ -16,11 +16,10 @@ from hourbell.domain.planning import (
     CatchUpPolicy,
     Plan,
     PlannableJob,
-    lane_for,
     plan,
     plans_alike,
 )
-from hourbell.domain.run_state import JobState
+from hourbell.domain.run_state import JobState, lane_for
 from hourbell.domain.schedule import schedule_from_json
 from hourbell.lanes.messages import LaneMessage
 from hourbell.services.pace_jobs import PlannedJob
@@ -90,7 +89,7 @@ class Planner:
         return planned
 
     def _gather_runs(self, row: DueRow, job: JobRow, planned: Plan) -> None:
-        writes, lane = self.writes, lane_for(job.timeout_ms)
+        writes, lane = self.writes, lane_for(job.timeout_ms, job.target_kind)
         for run in planned.runs:
             writes.run_job_ids.append(row.job_id)
             writes.run_scheduled_for.append(run.scheduled_for)

@@ -16,7 +16,7 @@ from uuid import UUID
 from hourbell.domain import recovery as rules
 from hourbell.domain.recovery import Verdict, Wakeful
 from hourbell.domain.retry import parse_retry_policy
-from hourbell.domain.run_state import Lane, RunState
+from hourbell.domain.run_state import QUEUES, Lane, RunState, lane_for
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.services.admit_backfill import admit_backfill
@@ -129,9 +129,10 @@ def _decide(
         retry=parse_retry_policy(run.retry),
         job_deleted=run.job_deleted,
         waits_for_slot=run.reason in _SLOT_REASONS,
+        pulled=_lane(run) is Lane.PULL,
     )
-    missing = False
-    if rules.is_overdue(wakeful, now):
+    missing = _left_pull(run)
+    if rules.is_overdue(wakeful, now) and not missing:
         lane = Lane(run.lane)
         if not shortfall:
             shortfall.update(_shortfall(connection, lanes, now))
@@ -140,10 +141,22 @@ def _decide(
     return rules.recover(wakeful, now=now, missing=missing, random=_random())
 
 
+def _lane(run: WakefulRun) -> Lane:
+    """Where it belongs: its job, or its target, may have been given another destination."""
+    if Lane.PULL in (run.lane, lane_for(run.timeout_ms, run.target_kind)):
+        return lane_for(run.timeout_ms, run.target_kind)
+    return Lane(run.lane)
+
+
+def _left_pull(run: WakefulRun) -> bool:
+    """Whether it has no message anywhere, because it used to wait for who pulls it."""
+    return run.lane == Lane.PULL and _lane(run) is not Lane.PULL
+
+
 def _shortfall(connection: Connection, lanes: Lanes, now: datetime) -> dict[Lane, int]:
     """Per lane: overdue runs that no message in the lane can account for."""
     overdue = recovery.count_overdue(connection, before=now - rules.WAKE_GRACE, limit=OVERDUE_LIMIT)
-    return {lane: _unaccounted(overdue[lane], lanes.backlog(lane)) if lane in overdue else 0 for lane in Lane}
+    return {lane: _unaccounted(overdue[lane], lanes.backlog(lane)) if lane in overdue else 0 for lane in QUEUES}
 
 
 def _unaccounted(overdue: int, waiting: int) -> int:
@@ -156,7 +169,8 @@ def _recovery(run: WakefulRun, verdict: Verdict) -> Recovery:
         scheduled_for=run.scheduled_for,
         state=verdict.state,
         reason=verdict.reason,
-        lane=Lane.SOLO if verdict.solo else run.lane,
+        lane=Lane.SOLO if verdict.solo else _lane(run),
+        target_id=run.present_target_id if Lane.PULL in (run.lane, _lane(run)) else run.target_id,
         next_attempt_at=verdict.next_attempt_at,
         wake_at=verdict.wake_at,
         wakes=verdict.wakes,
@@ -169,7 +183,7 @@ def _message(run: WakefulRun, verdict: Verdict) -> LaneMessage:
         job_id=run.job_id,
         scheduled_for=run.scheduled_for,
         tenant_id=run.tenant_id,
-        lane=Lane.SOLO if verdict.solo else Lane(run.lane),
+        lane=Lane.SOLO if verdict.solo else _lane(run),
         ready_at=verdict.next_attempt_at,
     )
 

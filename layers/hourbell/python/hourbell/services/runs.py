@@ -11,7 +11,7 @@ from uuid import UUID
 from hourbell.domain.ids import run_id as run_id_of
 from hourbell.domain.ids import run_scheduled_for
 from hourbell.domain.instants import floor_ms
-from hourbell.domain.run_state import Lane
+from hourbell.domain.run_state import Lane, lane_for
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.services.errors import NotFoundError
@@ -156,7 +156,6 @@ def dispatch_quietly(database: Database, lanes: Lanes, messages: Sequence[LaneMe
 def _insert_run(
     connection: Connection, tenant_id: UUID, job: StoredJob, payload: str | None, now: datetime
 ) -> TriggeredRun:
-    from hourbell.domain.planning import lane_for
     from hourbell.domain.recovery import RETRY_IN_LANE, WAKE_EARLY, WAKE_GRACE
 
     start = floor_ms(now)
@@ -171,7 +170,7 @@ def _insert_run(
             run_id=run_id_of(job.job_id, scheduled_for),
             tenant_id=tenant_id,
             target_id=job.target_id,
-            lane=lane_for(job.timeout_ms),
+            lane=lane_for(job.timeout_ms, job.target_kind),
             schedule_version=job.schedule_version,
             fire_at=fire_at,
             wake_at=wake_at,

@@ -208,9 +208,12 @@ def _apply_limits(
     """Hold what waits already to limits that were edited; the messages go out after the commit."""
     from hourbell.domain.recovery import WAKE_GRACE
     from hourbell.services.pace_jobs import repace_target
+    from hourbell.store import pulls
     from hourbell.store.recovery import offer_slots
 
     messages = []
+    if before.kind != after.kind:
+        pulls.wake_pulled(connection, target_id=after.target_id, now=now)
     if (before.rate_per_second, before.burst) != (after.rate_per_second, after.burst):
         messages += repace_target(connection, after.target_id, now=now)
     if before.max_concurrency != after.max_concurrency:

@@ -39,6 +39,7 @@ class JobRow:
     window_ms: int
     catch_up: str
     timeout_ms: int
+    target_kind: str
     runs_planned: int
     skipped: list[datetime]
 

@@ -34,6 +34,8 @@ class Verdict(StrEnum):
     LEASED = "leased"
     # ended, or somebody else has it: a duplicate delivery
     TAKEN = "taken"
+    # for whoever pulls the runs of its target, or no longer for who pulls: the reaper puts it where it belongs
+    ELSEWHERE = "elsewhere"
     # its time has not come by the database's clock
     EARLY = "early"
     # planned for an older schedule: whether the present one still has it must be looked up
@@ -70,6 +72,7 @@ class LeasedRun:
     attempt: int
     attempts_before: int
     token: UUID
+    lease_expires_at: datetime
     progress: Any
     fire_at: datetime
     started_at: datetime
@@ -130,22 +133,33 @@ async def lease_runs(
     """
     if not runs:
         return []
-    times = {"now": now, "lease": lease, "hold_off": HOLD_OFF, "paused_hold_off": PAUSED_HOLD_OFF}
     async with connection.cursor(row_factory=namedtuple_row) as cursor:
-        await cursor.execute(query("lease_runs"), {**_wanted(runs), **times})
-        judged = [_judged(row) for row in await cursor.fetchall()]
+        await cursor.execute(query("lease_runs"), wanted_runs(runs, now=now, lease=lease))
+        judged = [judged_run(row) for row in await cursor.fetchall()]
         answered = {run.key for run in judged}
         contended = [run for run in runs if run[:2] not in answered]
         if contended:
             await cursor.execute(query("lock_contended"), {"job_ids": [run[0] for run in contended]})
-            await cursor.execute(query("lease_contended_runs"), {**_wanted(contended), **times})
-            judged += [_judged(row) for row in await cursor.fetchall()]
+            await cursor.execute(query("lease_contended_runs"), wanted_runs(contended, now=now, lease=lease))
+            judged += [judged_run(row) for row in await cursor.fetchall()]
         return judged
 
 
-def _wanted(runs: Sequence[tuple[UUID, datetime, bool]]) -> dict[str, Any]:
+def wanted_runs(
+    runs: Sequence[tuple[UUID, datetime, bool]],
+    *,
+    now: datetime | None,
+    lease: timedelta,
+    puller: UUID | None = None,
+) -> dict[str, Any]:
+    """What both statements that lease are asked. ``puller``: the target whose worker asks; None: a lane's worker."""
     instants = [run[1] for run in runs]
     return {
+        "now": now,
+        "lease": lease,
+        "hold_off": HOLD_OFF,
+        "paused_hold_off": PAUSED_HOLD_OFF,
+        "puller": puller,
         "job_ids": [run[0] for run in runs],
         "scheduled_for": instants,
         "checked": [run[2] for run in runs],
@@ -154,7 +168,8 @@ def _wanted(runs: Sequence[tuple[UUID, datetime, bool]]) -> dict[str, Any]:
     }
 
 
-def _judged(row: Any) -> JudgedRun:
+def judged_run(row: Any) -> JudgedRun:
+    """One answer of the statements that lease."""
     verdict = Verdict(row.verdict)
     return JudgedRun(
         job_id=row.job_id,
@@ -184,6 +199,7 @@ def _leased(row: Any) -> LeasedRun:
         attempt=row.attempt,
         attempts_before=row.attempts_before,
         token=row.lease_token,
+        lease_expires_at=row.lease_expires_at,
         progress=row.progress,
         fire_at=row.fire_at,
         started_at=row.started_at,

@@ -36,6 +36,9 @@ class WakefulRun:
     wakes: int
     retry: dict[str, Any]
     job_deleted: bool
+    timeout_ms: int
+    present_target_id: UUID
+    target_kind: str
     now: datetime
 
 
@@ -48,6 +51,7 @@ class Recovery:
     state: str
     reason: str | None
     lane: str
+    target_id: UUID
     next_attempt_at: datetime
     wake_at: datetime | None
     wakes: int
@@ -88,6 +92,7 @@ def write_recovered(connection: Connection, recoveries: Sequence[Recovery], *, n
             "states": [r.state for r in ordered],
             "reasons": [r.reason for r in ordered],
             "lanes": [r.lane for r in ordered],
+            "target_ids": [r.target_id for r in ordered],
             "next_attempt_at": [r.next_attempt_at for r in ordered],
             "wake_at": [r.wake_at for r in ordered],
             "wakes": [r.wakes for r in ordered],

@@ -53,6 +53,10 @@ class TenantDatabase(Database):
 
         return self._database.transact(introduced)
 
+    def close(self) -> None:
+        """Close the environment's connection; the next transaction opens a new one."""
+        self._database.close()
+
 
 class JoinedDatabase(Database):
     """One transaction that is under way, for use cases that would each have one of their own."""

@@ -28,7 +28,7 @@ class Callers:
     aws: Callable[[], AwsCaller]
 
 
-def config_members(kind: TargetKind) -> tuple[str, ...]:
+def config_members(kind: TargetKind) -> tuple[str, ...]:  # noqa: PLR0911 - one a kind
     """The members of a kind's config, in the order in which they are shown."""
     match kind:
         case TargetKind.HTTP:
@@ -43,11 +43,15 @@ def config_members(kind: TargetKind) -> tuple[str, ...]:
             return ("bus", "source", "detail_type")
         case TargetKind.STEP_FUNCTIONS:
             return ("state_machine_arn",)
+        case TargetKind.PULL:
+            return ()
         case _:
             assert_never(kind)
 
 
-def check_config(kind: TargetKind, config: Mapping[str, Any], *, rules: TargetRules, tenant_id: UUID) -> dict[str, Any]:
+def check_config(  # noqa: PLR0911 - one a kind
+    kind: TargetKind, config: Mapping[str, Any], *, rules: TargetRules, tenant_id: UUID
+) -> dict[str, Any]:
     """The config to be stored; ``config`` has the members of its kind, in the right types.
 
     Raises:
@@ -78,11 +82,17 @@ def check_config(kind: TargetKind, config: Mapping[str, Any], *, rules: TargetRu
             from hourbell.targets import step_functions
 
             return step_functions.check(config, rules)
+        case TargetKind.PULL:
+            from hourbell.targets import pull
+
+            return pull.check(config)
         case _:
             assert_never(kind)
 
 
-async def call_target(kind: TargetKind, callers: Callers, call: TargetCall) -> AttemptResult:
+async def call_target(  # noqa: PLR0911 - one a kind
+    kind: TargetKind, callers: Callers, call: TargetCall
+) -> AttemptResult:
     """Make one attempt.
 
     Raises:
@@ -113,5 +123,9 @@ async def call_target(kind: TargetKind, callers: Callers, call: TargetCall) -> A
             from hourbell.targets import step_functions
 
             return await step_functions.call(callers.aws(), call)
+        case TargetKind.PULL:
+            from hourbell.targets import pull
+
+            return await pull.call(call)
         case _:
             assert_never(kind)

@@ -8,6 +8,7 @@ from (
     where
         run.wake_at is not null
         and run.state in ('queued', 'retrying')
+        and run.lane <> 'pull'
         and run.next_attempt_at <= %(before)s
         -- these wait without a message, by design
         and (run.reason is null or run.reason not in ('no_slot', 'buffered', 'target_paused'))

@@ -9,7 +9,9 @@ select
     job.window_ms,
     job.catch_up::text as catch_up,
     job.timeout_ms,
+    target.kind as target_kind,
     job.runs_planned,
     job.skipped
 from job
+inner join target on job.target_id = target.target_id
 where job.job_id = any(%(job_ids)s)

@@ -46,6 +46,10 @@ alone as (
         case
             when locked.state not in ('queued', 'retrying') then 'taken'
             when job.state = 'deleted' then 'deleted'
+            -- only a worker of its target may have a run that is pulled, and such a worker no other
+            when target.kind = 'pull' and %(puller)s::uuid is null then 'elsewhere'
+            when %(puller)s::uuid is not null and (target.kind <> 'pull' or target.target_id <> %(puller)s::uuid)
+                then 'elsewhere'
             when locked.next_attempt_at > clock.now then 'early'
             when locked.scheduled and job.state = 'paused' then 'paused'
             when target.state = 'paused' then 'held'
@@ -188,6 +192,16 @@ ended as (
         and run.scheduled_for between %(first)s and %(last)s
 ),
 
+moved as (
+    update run
+    set wake_at = judged.judged_at
+    from judged
+    where
+        judged.final_verdict = 'elsewhere'
+        and run.job_id = judged.job_id and run.scheduled_for = judged.scheduled_for
+        and run.scheduled_for between %(first)s and %(last)s
+),
+
 held as (
     update run
     set
@@ -223,6 +237,7 @@ select
     leased.attempt,
     judged.attempts_before,
     leased.lease_token,
+    leased.lease_expires_at,
     leased.progress,
     leased.fire_at,
     leased.started_at

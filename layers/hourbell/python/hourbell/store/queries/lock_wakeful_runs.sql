@@ -27,6 +27,10 @@ select
     wakeful.*,
     job.retry,
     job.state = 'deleted' as job_deleted,
+    job.timeout_ms,
+    job.target_id as present_target_id,
+    target.kind as target_kind,
     coalesce(%(now)s, clock_timestamp()) as now
 from wakeful
 inner join job on wakeful.job_id = job.job_id
+inner join target on job.target_id = target.target_id

@@ -3,9 +3,9 @@ with decided as (
     select *
     from unnest(
         %(job_ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(states)s::text[], %(reasons)s::text[],
-        %(lanes)s::text[], %(next_attempt_at)s::timestamptz[], %(wake_at)s::timestamptz[],
+        %(lanes)s::text[], %(target_ids)s::uuid[], %(next_attempt_at)s::timestamptz[], %(wake_at)s::timestamptz[],
         %(wakes)s::smallint[], %(crashed)s::boolean[]
-    ) as d (job_id, scheduled_for, state, reason, lane, next_attempt_at, wake_at, wakes, crashed)
+    ) as d (job_id, scheduled_for, state, reason, lane, target_id, next_attempt_at, wake_at, wakes, crashed)
 ),
 
 written as (
@@ -14,6 +14,7 @@ written as (
         state = decided.state,
         reason = decided.reason,
         lane = decided.lane,
+        target_id = decided.target_id,
         lease_token = null,
         lease_expires_at = null,
         next_attempt_at = decided.next_attempt_at,
