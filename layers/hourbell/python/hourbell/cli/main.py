@@ -6,7 +6,19 @@ import sys
 
 import typer
 
-from hourbell.cli import cloud, invoke, job_apply, job_backfill, job_edit, jobs, keys, run_redrive, run_tail, runs
+from hourbell.cli import (
+    cloud,
+    invoke,
+    job_apply,
+    job_backfill,
+    job_edit,
+    jobs,
+    keys,
+    run_redrive,
+    run_tail,
+    runs,
+    targets,
+)
 from hourbell.cli.output import print_error
 from hourbell.cli.preview import preview
 from hourbell.client import ClientError
@@ -32,6 +44,7 @@ runs.app.command()(run_tail.tail)
 runs.app.command()(run_redrive.redrive)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(runs.app, name="runs")
+app.add_typer(targets.app, name="targets")
 app.add_typer(keys.app, name="keys")
 
 

@@ -1,0 +1,90 @@
+"""``hourbell targets``: what it sends, and what it shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.unit.cli.conftest import Stage
+
+TARGET: dict[str, Any] = {
+    "id": "tgt_01",
+    "name": "billing",
+    "state": "active",
+    "version": 3,
+    "http": {"url": "https://example.com/settle", "method": "POST", "headers": {}, "secret": None},
+    "rate_per_second": 50,
+    "burst": None,
+    "max_concurrency": 20,
+    "created_at": "2026-11-29T12:00:00.000Z",
+    "updated_at": "2026-11-29T12:00:00.000Z",
+}
+
+
+@pytest.fixture
+def target(stage: Stage) -> Stage:
+    stage.answer("GET", "/v1/targets", {"items": [TARGET], "next_cursor": None})
+    stage.answer("PATCH", "/v1/targets/tgt_01", TARGET)
+    stage.answer("POST", "/v1/targets", TARGET, 201)
+    return stage
+
+
+def test_targets_are_listed_with_where_they_lead(target: Stage):
+    output = target.run("targets", "list").output
+    assert "https://example.com/settle" in output
+    assert "billing" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "member"),
+    [
+        (
+            ("--url", "https://example.com/", "--header", "X-Team: web", "--method", "PUT"),
+            {"http": {"url": "https://example.com/", "headers": {"X-Team": "web"}, "method": "PUT"}},
+        ),
+        (("--lambda", "arn:aws:lambda:f"), {"lambda": {"arn": "arn:aws:lambda:f"}}),
+        (("--sqs", "https://sqs/q"), {"sqs": {"queue_url": "https://sqs/q"}}),
+        (("--sns", "arn:t"), {"sns": {"topic_arn": "arn:t"}}),
+        (
+            ("--eventbridge", "arn:aws:events:r:a:event-bus/b/pay/due now"),
+            {"eventbridge": {"bus": "arn:aws:events:r:a:event-bus/b", "source": "pay", "detail_type": "due now"}},
+        ),
+        (("--step-functions", "arn:s"), {"step_functions": {"state_machine_arn": "arn:s"}}),
+    ],
+)
+def test_each_kind_has_its_option(target: Stage, arguments: tuple[str, ...], member: dict[str, Any]):
+    result = target.run("targets", "create", "billing", *arguments, "--rate-per-second", "0.5", "--burst", "2")
+    assert result.exit_code == 0
+    assert target.sent() == {"name": "billing", **member, "rate_per_second": 0.5, "burst": 2}
+
+
+def test_an_edit_merges_and_takes_limits_away(target: Stage):
+    assert target.run("targets", "edit", "billing", "--url", "https://b/", "--no", "rate_per_second").exit_code == 0
+    assert target.sent() == {"http": {"url": "https://b/"}, "rate_per_second": None}
+    assert target.seen[-1].headers["if-match"] == '"3"'
+
+
+def test_pause_resume_and_delete(target: Stage):
+    target.answer("POST", "/v1/targets/tgt_01/pause", {**TARGET, "state": "paused"})
+    target.answer("POST", "/v1/targets/tgt_01/resume", TARGET)
+    target.replies[("DELETE", "/v1/targets/tgt_01")] = httpx.Response(204)
+    assert "paused" in target.run("targets", "pause", "billing").output
+    assert "active" in target.run("targets", "resume", "billing").output
+    assert target.run("targets", "delete", "billing", stdin="n\n").exit_code == 1
+    assert target.run("targets", "delete", "billing", "--yes").output.strip() == "tgt_01 deleted"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("create", "billing"),
+        ("create", "billing", "--url", "u", "--header", "X"),
+        ("create", "billing", "--eventbridge", "bus"),
+        ("edit", "billing"),
+        ("edit", "billing", "--no", "everything"),
+    ],
+)
+def test_wrong_usage_is_status_2(target: Stage, arguments: tuple[str, ...]):
+    assert target.run("targets", *arguments).exit_code == 2
