@@ -141,6 +141,7 @@ def gateway_event(
         "requestContext": {
             "http": {"method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"},
             "stage": "$default",
+            "requestId": "request-1",
         },
         "isBase64Encoded": base64,
     }

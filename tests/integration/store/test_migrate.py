@@ -93,6 +93,7 @@ GRANTS = {
         "tenant": "select",
         "api_key": "insert select update",
         "idempotent_request": "insert select update",
+        "audit": "insert select",
         "target": "insert select update",
         "job": "insert select update",
         "due": "delete insert select update",

@@ -15,7 +15,7 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler.api_gateway import APIGatewayHttpResolver, Response
 
-from hourbell.api import backfills, declarations, job_batches, jobs, keys, meta, pull, run_control, runs, targets
+from hourbell.api import audit, backfills, declarations, job_batches, jobs, keys, meta, pull, run_control, runs, targets
 from hourbell.api.answer_once import answer_once
 from hourbell.api.calls import Api, Call, Reply, read_query
 from hourbell.api.operations import Operation
@@ -41,6 +41,7 @@ OPERATIONS = (
     *run_control.OPERATIONS,
     *keys.OPERATIONS,
     *pull.OPERATIONS,
+    *audit.OPERATIONS,
     *meta.OPERATIONS,
 )
 _NAME = "{name}"

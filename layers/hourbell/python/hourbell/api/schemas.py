@@ -219,6 +219,25 @@ class Key(Schema):
     previous_secret_expires_at: Instant | None
 
 
+class FieldChange(Schema):
+    """A field that was changed; long values are cut, and of headers only the names are kept."""
+
+    field: str
+    old: str | None
+    new: str | None
+
+
+class Change(Schema):
+    """Who changed what, and when. `key` is null for what was not done through the API."""
+
+    resource: str = Field(examples=["job_01hzy3v7q4e8s9m2k6x0w5t1ab"])
+    action: str = Field(examples=["edited"])
+    changes: list[FieldChange]
+    key: str | None
+    request_id: str | None
+    recorded_at: Instant
+
+
 class NewKey(Key):
     """A key with its secret; null in the replay of a request, for it is kept nowhere."""
 
@@ -373,6 +392,7 @@ REPLIES: dict[str, type[Schema]] = {
         Job,
         JobBatch,
         Target,
+        Change,
         Key,
         NewKey,
         SigningSecret,

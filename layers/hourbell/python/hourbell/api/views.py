@@ -9,17 +9,20 @@ from typing import Any
 
 from hourbell.api.strict_json import dump
 from hourbell.domain.durations import format_duration
-from hourbell.domain.ids import encode
+from hourbell.domain.ids import Prefix, encode
 from hourbell.domain.instants import format_instant
 from hourbell.domain.target_kind import TargetKind
 from hourbell.services.jobs import Job
 from hourbell.services.runs import Run
 from hourbell.store.api_keys import StoredKey
+from hourbell.store.audit import StoredAudit
 from hourbell.store.jobs import StoredJob
 from hourbell.store.missed import StoredStretch
 from hourbell.store.runs_read import StoredAttempt
 from hourbell.store.targets import StoredTarget
 from hourbell.targets.registry import config_members
+
+_AUDITED: Mapping[str, Prefix] = {"job": "job", "target": "tgt", "key": "key", "tenant": "ten"}
 
 
 class Raw(str):
@@ -69,6 +72,21 @@ def config_mapping(kind: str, config: str) -> dict[str, Any]:
     """The members of a destination, in the API's order."""
     stored = json.loads(config)
     return {name: stored.get(name) for name in config_members(TargetKind(kind))}
+
+
+def audit_json(entry: StoredAudit) -> str:
+    """A change of one thing."""
+    prefix = _AUDITED[entry.resource_kind]
+    return encode_json(
+        {
+            "resource": encode(prefix, entry.resource_id),
+            "action": entry.action,
+            "changes": Raw(entry.changes),
+            "key": None if entry.key_id is None else encode("key", entry.key_id),
+            "request_id": entry.request_id,
+            "recorded_at": format_instant(entry.recorded_at),
+        }
+    )
 
 
 def key_json(key: StoredKey) -> str:

@@ -9,7 +9,7 @@ import typer
 from hourbell.cli import job_options as given
 from hourbell.cli.connection import connect
 from hourbell.cli.output import AsJson, describe_schedule, print_fields, print_json, print_table
-from hourbell.client import Client, ClientError, Job
+from hourbell.client import Change, Client, ClientError, Job, Page
 
 app = typer.Typer(no_args_is_help=True, help="Jobs: what rings, when, and where.")
 
@@ -42,10 +42,19 @@ def list_jobs(
 
 
 @app.command()
-def show(job: JobArgument, *, as_json: AsJson = False) -> None:
-    """Show one job with its next runs."""
+def show(
+    job: JobArgument,
+    *,
+    audit: Annotated[bool, typer.Option("--audit", help="Show who changed it instead, latest first.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show one job with its next runs, or who changed it."""
     with connect() as client:
-        print_job(find_job(client, job), as_json=as_json)
+        if audit:
+            # By its id it is found also when it was deleted.
+            job_id = job if job.startswith("job_") else find_job(client, job)["id"]
+            return _print_audit(client.job_audit(job_id, limit=200), as_json=as_json)
+        return print_job(find_job(client, job), as_json=as_json)
 
 
 @app.command()
@@ -161,6 +170,22 @@ def find_job(client: Client, job: str) -> Job:
 def find_job_id(client: Client, job: str) -> str:
     """The id of the job of this id or name, asking the API only about names."""
     return job if job.startswith("job_") else find_job(client, job)["id"]
+
+
+def _print_audit(page: Page[Change], *, as_json: bool) -> None:
+    if as_json:
+        return print_json(page)
+    rows = (
+        (
+            change["recorded_at"],
+            change["action"],
+            "\n".join(f"{one['field']}: {one['old']} → {one['new']}" for one in change["changes"]),
+            change["key"],
+            change["request_id"],
+        )
+        for change in page["items"]
+    )
+    return print_table(("WHEN", "ACTION", "CHANGES", "KEY", "REQUEST"), rows, empty="No changes on record.")
 
 
 def print_job(job: Job, *, as_json: bool) -> None:

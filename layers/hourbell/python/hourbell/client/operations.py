@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hourbell.client.operation import all_of, operation
 from hourbell.client.replies import (
     Backfill,
+    Change,
     Declaration,
     Health,
     Job,
@@ -234,6 +235,19 @@ class Operations:
         return Request(method="GET", path="/v1/jobs/{id}/missed", variables={"id": job_id}, query=query)
 
     iter_missed = all_of(list_missed, "Every stretch that a job missed, latest first; arguments as ``list_missed``.")
+
+    @operation
+    def job_audit(self, job_id: str, *, limit: int = 50, cursor: str | None = None) -> Request[Page[Change]]:
+        """A page of who changed a job, latest first.
+
+        >>> job = hourbell.update_job(nightly["id"], {"tags": {"team": "payments"}})
+        >>> hourbell.job_audit(nightly["id"])["items"][0]["action"]
+        'edited'
+        """
+        query = {"limit": limit, "cursor": cursor}
+        return Request(method="GET", path="/v1/jobs/{id}/audit", variables={"id": job_id}, query=query)
+
+    iter_job_audit = all_of(job_audit, "Every change of a job, latest first; arguments as ``job_audit``.")
 
     @operation
     def preview_schedule(
@@ -503,6 +517,22 @@ class Operations:
         >>> hourbell.revoke_key(hourbell.create_key("ci", ["jobs:write"])["id"])
         """
         return Request(method="DELETE", path="/v1/keys/{id}", variables={"id": key_id}, read=nothing)
+
+    # The audit
+
+    @operation
+    def list_audit(
+        self, *, resource: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Request[Page[Change]]:
+        """A page of who changed what, latest first; ``resource``: the id of a job, a target, a key or the tenant.
+
+        >>> hourbell.list_audit(resource=billing["id"])["items"][0]["action"]
+        'created'
+        """
+        query = {"resource": resource, "limit": limit, "cursor": cursor}
+        return Request(method="GET", path="/v1/audit", query=query)
+
+    iter_audit = all_of(list_audit, "Every change, latest first; arguments as ``list_audit``.")
 
     # The API itself
 

@@ -161,6 +161,25 @@ class NewKey(Key):
     secret: str | None
 
 
+class FieldChange(TypedDict):
+    """A field that was changed; long values are cut."""
+
+    field: str
+    old: str | None
+    new: str | None
+
+
+class Change(TypedDict):
+    """Who changed what, and when; ``key`` is None for what was not done through the API."""
+
+    resource: str
+    action: str
+    changes: list[FieldChange]
+    key: str | None
+    request_id: str | None
+    recorded_at: str
+
+
 class SigningSecret(TypedDict):
     """The key of a target's signatures; None where the target names a secret of its own."""
 

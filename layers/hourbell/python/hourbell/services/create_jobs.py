@@ -16,6 +16,7 @@ from hourbell.domain.instants import floor_ms
 from hourbell.domain.occurrence import window_offset_ms
 from hourbell.domain.run_state import JobState
 from hourbell.lanes.messages import LaneMessage
+from hourbell.services.audit import record_created_jobs
 from hourbell.services.jobs import Job, JobDefinition, Scheduler, exhausted, first_occurrence, job_values, view_jobs
 from hourbell.services.runs import dispatch_quietly
 from hourbell.services.targets import resolve_target
@@ -71,6 +72,7 @@ def _create(
     _raise_all(wanted, atomic)
     new = [one for one in wanted if isinstance(one, NewJob)]
     inserted = jobs.insert_jobs(connection, tenant_id, new, now=floor_ms(now)) if new else set()
+    record_created_jobs(connection, tenant_id, sorted(inserted), now=now)
     kept = [_unless_taken(index, one, inserted) for index, one in enumerate(wanted)]
     _raise_all(kept, atomic)
     messages = claim_jobs(connection, sorted(inserted), now=now, horizon=scheduler.horizon)

@@ -26,13 +26,14 @@ from uuid import UUID
 
 from hourbell.domain.errors import FieldError, FieldErrors, HourbellError
 from hourbell.domain.ids import new_job_id, shard_of
-from hourbell.domain.instants import floor_ms
+from hourbell.domain.instants import floor_ms, format_instant
 from hourbell.domain.limits import SKIPS_MAX
 from hourbell.domain.occurrence import window_offset_ms
 from hourbell.domain.retry import RetryPolicy, retry_policy_to_mapping
 from hourbell.domain.run_state import JobState
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
+from hourbell.services.audit import job_changes, record, record_created_jobs
 from hourbell.services.errors import NotFoundError, StateError, check_version
 from hourbell.services.runs import dispatch_quietly
 from hourbell.services.targets import TargetDefinition, resolve_target
@@ -126,6 +127,7 @@ def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition,
         if not jobs.insert_job(connection, tenant_id, job_id, values, now=floor_ms(now)):
             # The connection broke after the commit: the job is there, and the reaper sends what it planned.
             return _read(connection, tenant_id, job_id, now), []
+        record_created_jobs(connection, tenant_id, [job_id], now=now)
         _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state)
         return _planned(scheduler, connection, tenant_id, job_id, now)
 
@@ -207,6 +209,8 @@ def pause_job(
         if stored.state != JobState.PAUSED or stored.note != note:
             jobs.park_due(connection, tenant_id, job_id, shard_id=shard_of(job_id))
             jobs.set_job_state(connection, tenant_id, job_id, state=JobState.PAUSED, note=note, now=floor_ms(now))
+            changes = {"state": (stored.state, JobState.PAUSED), "note": (stored.note, note)}
+            record(connection, tenant_id, "job", job_id, "paused", changes=changes, now=now)
         return _read(connection, tenant_id, job_id, now)
 
     return scheduler.database.run(pause)
@@ -235,6 +239,7 @@ def resume_job(
         if stored.state != JobState.PAUSED:
             return _read(connection, tenant_id, job_id, now), []
         _resume(connection, tenant_id, stored, missed, now)
+        record(connection, tenant_id, "job", job_id, "resumed", changes={"missed": (None, missed)}, now=now)
         return _planned(scheduler, connection, tenant_id, job_id, now)
 
     return _dispatched(scheduler, scheduler.database.run(resume), now)
@@ -282,6 +287,7 @@ def delete_job(
         check_version(stored.version, expected)
         jobs.delete_due(connection, tenant_id, job_id)
         jobs.set_job_state(connection, tenant_id, job_id, state=JobState.DELETED, note=stored.note, now=floor_ms(now))
+        record(connection, tenant_id, "job", job_id, "deleted", changes={"name": (stored.name, None)}, now=now)
 
     scheduler.database.run(delete)
 
@@ -408,11 +414,12 @@ def _write_edit(
         state = JobState.COMPLETED
     target_id = resolve_target(connection, tenant_id, definition.target, now=now)
     ahead = jobs.count_planned_ahead(connection, [job_id], now=now).get(job_id, 0) if placed else 0
+    values = job_values(definition, target_id, state)
     jobs.update_job(
         connection,
         tenant_id,
         job_id,
-        job_values(definition, target_id, state),
+        values,
         schedule_step=int(moved),
         unplanned=ahead,
         error=None if placed else stored.error,
@@ -420,6 +427,9 @@ def _write_edit(
     )
     if target_id != stored.target_id:
         pulls.wake_pulled(connection, job_id=job_id, now=now)
+    changes = job_changes(stored, values)
+    if changes:
+        record(connection, tenant_id, "job", job_id, "edited", changes=changes, now=now)
     if first is not None:
         _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state, not_before=now)
     elif state is JobState.COMPLETED:
@@ -479,6 +489,9 @@ def _skip_next(connection: Connection, tenant_id: UUID, stored: StoredJob, now: 
         connection, stored, tenant_id, run, lane=lane_for(stored.timeout_ms, stored.target_kind), now=floor_ms(now)
     )
     kept.append(skipped)
+    record(
+        connection, tenant_id, "job", job_id, "skipped", changes={"skipped": (None, format_instant(skipped))}, now=now
+    )
     state = _place_after_skip(connection, tenant_id, stored, schedule, kept)
     jobs.write_skip(
         connection,

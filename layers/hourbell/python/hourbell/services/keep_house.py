@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from hourbell.store.audit import delete_old_audit
 from hourbell.store.connection import Database
 from hourbell.store.idempotency import delete_old_requests
 from hourbell.store.partitions import make_partitions
@@ -12,15 +13,17 @@ from hourbell.store.partitions import make_partitions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """``days_made``: partitions that were missing; ``requests_forgotten``: answers under idempotency keys."""
+    """``days_made``: partitions that were missing; forgotten: answers under idempotency keys, and changes on record."""
 
     days_made: int
     requests_forgotten: int
+    changes_forgotten: int
 
 
 def keep_house(database: Database, *, now: datetime) -> Kept:
     """Do all of it, each in a transaction of its own; ``database`` is the owner's."""
     return Kept(
         days_made=database.run(lambda connection: make_partitions(connection, today=now.date())),
+        changes_forgotten=database.run(lambda connection: delete_old_audit(connection, now=now)),
         requests_forgotten=database.run(lambda connection: delete_old_requests(connection, now=now)),
     )

@@ -12,6 +12,8 @@ from uuid import UUID
 
 from hourbell.domain.errors import FieldError, FieldErrors
 from hourbell.domain.ids import new_id
+from hourbell.domain.instants import format_instant
+from hourbell.services.audit import record
 from hourbell.services.authenticate import Principal
 from hourbell.services.errors import NotFoundError, StateError
 from hourbell.services.tenants import ADMIN, key_digest, new_secret
@@ -60,6 +62,8 @@ def create_key(
             expires_at=expires_at,
             now=now,
         )
+        changes = {"name": (None, name), "scopes": (None, " ".join(sorted(set(scopes))))}
+        record(connection, caller.tenant_id, "key", key_id, "created", changes=changes, now=now)
         return _found(api_keys.fetch_api_key(connection, caller.tenant_id, key_id))
 
     return ShownKey(stored=database.run(create), secret=secret)
@@ -100,6 +104,8 @@ def rotate_key(database: Database, caller: Principal, key_id: UUID, *, grace: ti
             secret_sha256=key_digest(secret),
             previous_expires_at=now + grace,
         )
+        changes = {"previous_secret_expires_at": (None, format_instant(now + grace))}
+        record(connection, caller.tenant_id, "key", key_id, "rotated", changes=changes, now=now)
         return _found(api_keys.fetch_api_key(connection, caller.tenant_id, key_id))
 
     return ShownKey(stored=database.run(rotate), secret=secret)
@@ -118,6 +124,7 @@ def revoke_key(database: Database, caller: Principal, key_id: UUID, *, now: date
             raise StateError("a key cannot revoke itself: who would let its tenant in again?")
         if stored.revoked_at is None:
             api_keys.revoke_api_key(connection, caller.tenant_id, key_id, now=now)
+            record(connection, caller.tenant_id, "key", key_id, "revoked", now=now)
 
     database.run(revoke)
 

@@ -20,6 +20,7 @@ from hourbell.domain.ids import new_id
 from hourbell.domain.run_state import Lane
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
+from hourbell.services.audit import record, target_changes
 from hourbell.services.errors import NotFoundError, StateError, check_version
 from hourbell.services.runs import dispatch_quietly
 from hourbell.store import targets
@@ -75,6 +76,9 @@ def create_target(database: Database, tenant_id: UUID, definition: TargetDefinit
 
     def create(connection: Connection) -> StoredTarget:
         targets.insert_target(connection, tenant_id, target_id, values, now=now)
+        record(
+            connection, tenant_id, "target", target_id, "created", changes={"name": (None, definition.name)}, now=now
+        )
         return _found(targets.fetch_target(connection, tenant_id, target_id))
 
     return database.run(create)
@@ -125,7 +129,9 @@ def edit_target(
     def edit(connection: Connection) -> tuple[StoredTarget, list[LaneMessage]]:
         stored = _found(targets.lock_target(connection, tenant_id, target_id))
         check_version(stored.version, expected)
-        targets.update_target(connection, tenant_id, target_id, revise(stored).values(), now=now)
+        values = revise(stored).values()
+        targets.update_target(connection, tenant_id, target_id, values, now=now)
+        record(connection, tenant_id, "target", target_id, "edited", changes=target_changes(stored, values), now=now)
         edited = _found(targets.fetch_target(connection, tenant_id, target_id))
         return edited, _apply_limits(connection, stored, edited, now)
 
@@ -157,6 +163,8 @@ def set_target_state(
         if stored.state == state:
             return stored, []
         targets.set_target_state(connection, tenant_id, target_id, state=state, now=now)
+        action = "paused" if state is TargetState.PAUSED else "resumed"
+        record(connection, tenant_id, "target", target_id, action, changes={"state": (stored.state, state)}, now=now)
         changed = _found(targets.fetch_target(connection, tenant_id, target_id))
         return changed, release_target(connection, target_id, now=now) if state is TargetState.ACTIVE else []
 
@@ -180,6 +188,7 @@ def delete_target(
         if targets.is_target_used(connection, target_id):
             raise StateError("jobs still use this target; give them another one, or delete them")
         targets.set_target_state(connection, tenant_id, target_id, state=TargetState.DELETED, now=now)
+        record(connection, tenant_id, "target", target_id, "deleted", changes={"name": (stored.name, None)}, now=now)
 
     database.run(delete)
 
