@@ -36,6 +36,8 @@ def environment(monkeypatch, postgres, database_name):
         "HOLD_SECONDS": "1",
         "HORIZON_SECONDS": "120",
         "CELL": "0",
+        "COLD_BUCKET": "hourbell-test-cold",
+        "LEASE_SECONDS": "60",
         "SIGNING_SECRET": "hourbell/test/signing",
         "PRIVATE_TARGETS": "refuse",
         "ALLOWED_TARGETS": "arn:aws:events:eu-west-1:123456789012:event-bus/orders arn:aws:sqs:*:123456789012:jobs-*",
