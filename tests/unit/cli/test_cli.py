@@ -182,3 +182,19 @@ def test_a_dry_run_of_a_backfill_shows_what_would_run(stage: Stage):
     result = stage.run("jobs", "backfill", "job_01", *SPAN, "--dry-run")
     assert "would run" in result.output
     assert len(stage.seen) == 1
+
+
+def test_stats_say_what_is_not_well(stage: Stage):
+    stats = {
+        "at": "2026-11-29T12:00:00.000Z",
+        "jobs": {"active": 100_000, "paused": 0, "completed": 0, "capped": True},
+        "oldest_due_age_ms": 90_500,
+        "runs": {"since": "2026-11-29T11:00:00.000Z", "succeeded": 1, "dead": 2, "capped": False},
+        "lateness_ms": {"p50": 7, "p95": 1200, "p99": None},
+        "queues": {"shared": 3, "solo": 0, "pull": 0},
+    }
+    stage.answer("GET", "/v1/stats", stats)
+    output = stage.run("stats").output
+    for said in ("100,000 active (not all were counted)", "overdue for 90.5 s", "2 dead", "p95 1,200 ms", "3 shared"):
+        assert said in output
+    assert json.loads(stage.run("stats", "--json").output) == stats

@@ -15,7 +15,20 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler.api_gateway import APIGatewayHttpResolver, Response
 
-from hourbell.api import audit, backfills, declarations, job_batches, jobs, keys, meta, pull, run_control, runs, targets
+from hourbell.api import (
+    audit,
+    backfills,
+    declarations,
+    job_batches,
+    jobs,
+    keys,
+    meta,
+    pull,
+    run_control,
+    runs,
+    stats,
+    targets,
+)
 from hourbell.api.answer_once import answer_once
 from hourbell.api.calls import Api, Call, Reply, read_query
 from hourbell.api.operations import Operation
@@ -42,6 +55,7 @@ OPERATIONS = (
     *keys.OPERATIONS,
     *pull.OPERATIONS,
     *audit.OPERATIONS,
+    *stats.OPERATIONS,
     *meta.OPERATIONS,
 )
 _NAME = "{name}"

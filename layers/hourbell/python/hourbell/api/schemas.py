@@ -370,6 +370,56 @@ class Redrive(Schema):
     more: bool = Field(description="whether further runs match; call again")
 
 
+class JobCounts(Schema):
+    """Jobs by state; a one-off whose run is under way counts as completed."""
+
+    active: int
+    paused: int
+    completed: int
+    capped: bool = Field(description="whether only the newest 100,000 jobs were counted")
+
+
+class RunCounts(Schema):
+    """Runs whose time came since then, by state."""
+
+    since: Instant
+    queued: int
+    running: int
+    retrying: int
+    succeeded: int
+    dead: int
+    cancelled: int
+    skipped: int
+    capped: bool = Field(description="whether only the latest 100,000 runs were counted; since then tells how far back")
+
+
+class Lateness(Schema):
+    """How late first attempts started, in milliseconds; null where none did."""
+
+    p50: int | None
+    p95: int | None
+    p99: int | None
+
+
+class Queues(Schema):
+    """Of those runs, how many wait in each lane although their time has come."""
+
+    shared: int
+    solo: int
+    pull: int
+
+
+class Stats(Schema):
+    """How the caller's jobs and runs are doing."""
+
+    at: Instant
+    jobs: JobCounts
+    oldest_due_age_ms: int | None = Field(description="since when the most overdue job waits to be planned; null: none")
+    runs: RunCounts
+    lateness_ms: Lateness
+    queues: Queues
+
+
 class Health(Schema):
     """It answers."""
 
@@ -404,6 +454,7 @@ REPLIES: dict[str, type[Schema]] = {
         Lease,
         LeasedRuns,
         Redrive,
+        Stats,
         Health,
         Problem,
     )

@@ -21,6 +21,7 @@ from hourbell.cli import (
 )
 from hourbell.cli.output import print_error
 from hourbell.cli.preview import preview
+from hourbell.cli.stats import stats
 from hourbell.client import ClientError
 from hourbell.local.errors import LocalCloudError
 
@@ -36,6 +37,7 @@ app.command()(cloud.status)
 app.command()(cloud.demo)
 app.command()(cloud.synth)
 app.command()(preview)
+app.command()(stats)
 app.command()(invoke.invoke)
 jobs.app.command()(job_apply.apply)
 jobs.app.command()(job_edit.edit)

@@ -39,6 +39,7 @@ from hourbell.client.replies import (
     Run,
     RunPage,
     SigningSecret,
+    Stats,
     Target,
 )
 from hourbell.client.requests import Request
@@ -76,6 +77,7 @@ __all__ = [
     "Run",
     "RunPage",
     "SigningSecret",
+    "Stats",
     "Target",
     "UnreachableError",
 ]

@@ -28,6 +28,7 @@ from hourbell.client.replies import (
     Redrive,
     Run,
     SigningSecret,
+    Stats,
     Target,
 )
 from hourbell.client.requests import Instant, Method, Request, nothing, present
@@ -535,6 +536,15 @@ class Operations:
     iter_audit = all_of(list_audit, "Every change, latest first; arguments as ``list_audit``.")
 
     # The API itself
+
+    @operation
+    def stats(self) -> Request[Stats]:
+        """How many jobs and runs there are in which state, what waits, and how late runs start.
+
+        >>> hourbell.stats()["jobs"]["paused"]
+        0
+        """
+        return Request(method="GET", path="/v1/stats")
 
     @operation
     def health(self) -> Request[Health]:

@@ -260,6 +260,17 @@ class Redrive(TypedDict):
     more: bool
 
 
+class Stats(TypedDict):
+    """How the caller's jobs and runs are doing; runs are those of the last hour."""
+
+    at: str
+    jobs: dict[str, Any]
+    oldest_due_age_ms: int | None
+    runs: dict[str, Any]
+    lateness_ms: dict[str, int | None]
+    queues: dict[str, int]
+
+
 class Health(TypedDict):
     """It answers."""
 
