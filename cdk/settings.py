@@ -114,7 +114,7 @@ class NetworkSettings:
     cidr: str = "10.20.0.0/16"
     nat_gateways: int = 3
     # Interface endpoints, by service name. Logs and metrics need none: Lambda's own log path does not use the VPC.
-    endpoints: tuple[str, ...] = ("sqs", "secretsmanager")
+    endpoints: tuple[str, ...] = ("sqs", "secretsmanager", "events")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +157,7 @@ class AlarmSettings:
     lateness_p99_ms: int = 2_000
     # Runs of pull targets wait as long as nobody asks for them.
     pull_age_seconds: int = 900
+    event_age_seconds: int = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

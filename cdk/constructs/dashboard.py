@@ -41,7 +41,9 @@ class Dashboard(Construct):
         return [
             _graph("Planned", [own(name, "Sum") for name in ("RunsClaimed", "ScannerHeartbeat", "JobsReplanned")]),
             _graph("Lateness (ms)", [own("LatenessMs", statistic) for statistic in ("p50", "p95", "p99")]),
-            _graph("Trouble", [own(name, "Sum") for name in ("RunsRecovered", "RunsDead", "JobsInvalid")]),
+            _graph(
+                "Trouble", [own(name, "Sum") for name in ("RunsRecovered", "RunsDead", "JobsPaused", "JobsInvalid")]
+            ),
         ]
 
     def _lanes(self) -> list[cloudwatch.IWidget]:

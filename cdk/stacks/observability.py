@@ -56,6 +56,19 @@ class ObservabilityStack(Stack):
         )
 
         self._alarms.above(
+            "jobs-paused",
+            own("JobsPaused", "Sum"),
+            0,
+            description="Targets answered 410 Gone, and their jobs were paused.",
+        )
+        self._alarms.above(
+            "events-untold",
+            own("EventOldestSeconds", "Maximum"),
+            self._settings.alarms.event_age_seconds,
+            periods=3,
+            description="The event bus refuses what happened to runs: nobody hears of dead ones, not even runs-dead.",
+        )
+        self._alarms.above(
             "runs-unpulled",
             own("PullOldestSeconds", "Maximum"),
             self._settings.alarms.pull_age_seconds,

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from aws_cdk import Duration, Stack
+from aws_cdk import CfnOutput, Duration, Stack
 from constructs import Construct
 
 from cdk.constructs.allowed_targets import allowed_targets_environment, grant_call_targets
 from cdk.constructs.database import DatabaseRole
+from cdk.constructs.event_bus import RunEvents
 from cdk.constructs.function import HourbellFunction, Workshop
 from cdk.constructs.lane import Lane
 from cdk.constructs.lanes import Lanes
@@ -70,10 +71,12 @@ class PipelineStack(Stack):
         self._data.database.grant_connect(function, role)
         return function
 
-    def _planner(self, id: str, name: str, description: str) -> HourbellFunction:
+    def _planner(
+        self, id: str, name: str, description: str, environment: Mapping[str, str] | None = None
+    ) -> HourbellFunction:
         """A function that finds runs in the database and sends them to the lanes."""
         horizon = {"HOURBELL_HORIZON_SECONDS": str(self._settings.horizon_seconds)}
-        environment = {**self.lanes.environment(), **horizon}
+        environment = {**self.lanes.environment(), **horizon, **(environment or {})}
         function = self._function(
             id, name, DatabaseRole.SCANNER, environment, description=description, place=self._inside
         )
@@ -94,10 +97,15 @@ class PipelineStack(Stack):
         )
 
     def _reaper(self) -> None:
+        events = RunEvents(self, "RunEvents", settings=self._settings)
+        description = "Sends stuck runs again, ends what cannot be helped, and tells of it"
+        reaper = self._planner("Reaper", "reaper", description, events.environment())
+        events.grant_tell(reaper)
+        CfnOutput(self, "EventBusName", value=events.bus.event_bus_name, description="Rules for run events go here")
         Ticks(
             self,
             "ReaperTicks",
-            function=self._planner("Reaper", "reaper", "Sends stuck runs again and ends what cannot be helped"),
+            function=reaper,
             every=Duration.minutes(1),
             inputs={"Every": {}},
             description="Hourbell: recover what is stuck",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from hourbell.environment import make_database, make_lanes
+from hourbell.environment import make_bus, make_database, make_lanes
 from hourbell.observability import configure_logging, emit
 from hourbell.services.reap_runs import reap_runs
-from hourbell.settings import ScannerSettings
+from hourbell.services.tell_events import tell_events
+from hourbell.settings import ReaperSettings
 from hourbell.store.pulls import measure_pulled
 
 RESERVE_MS = 8_000
@@ -18,21 +19,37 @@ PULLED_LIMIT = 100_000
 
 
 @cache
-def wiring() -> tuple[ScannerSettings, Any, Any]:
+def wiring() -> tuple[ReaperSettings, Any, Any, Any]:
     configure_logging()
-    settings = ScannerSettings.from_env()
-    return settings, make_database(settings), make_lanes(settings)
+    settings = ReaperSettings.from_env()
+    return settings, make_database(settings), make_lanes(settings), make_bus(settings.event_bus)
 
 
 def handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
-    settings, database, lanes = wiring()
-    reaped = reap_runs(database, lanes, time_left=lambda: int(context.get_remaining_time_in_millis()) > RESERVE_MS)
-    emit(settings.stage, {"RunsRecovered": reaped.sent, "RunsDead": reaped.dead})
+    settings, database, lanes, bus = wiring()
+
+    def time_left() -> bool:
+        return int(context.get_remaining_time_in_millis()) > RESERVE_MS
+
+    reaped = reap_runs(database, lanes, time_left=time_left)
+    told = tell_events(database, bus, time_left=time_left)
     waiting = database.run(lambda connection: measure_pulled(connection, limit=PULLED_LIMIT))
-    emit(settings.stage, {"PullRunsWaiting": waiting.runs, "PullOldestSeconds": waiting.oldest_seconds})
+    emit(
+        settings.stage,
+        {
+            "RunsRecovered": reaped.sent,
+            # Here and nowhere else: whoever lets a run die writes an event in the same transaction.
+            "RunsDead": told.sent["run.dead"],
+            "JobsPaused": told.sent["job.paused"],
+            "EventOldestSeconds": told.oldest_seconds,
+            "PullRunsWaiting": waiting.runs,
+            "PullOldestSeconds": waiting.oldest_seconds,
+        },
+    )
     return {
         "looked_at": reaped.looked_at,
         "sent": reaped.sent,
         "crashed": reaped.crashed,
         "dead": reaped.dead,
+        "told": told.sent.total(),
     }

@@ -42,7 +42,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     if scanned.held_elsewhere:
         return {"held_elsewhere": True}
     reaped = reap_runs(database, lanes, time_left=time_left)
-    emit(settings.stage, {"RunsRecovered": reaped.sent, "RunsDead": reaped.dead})
+    emit(settings.stage, {"RunsRecovered": reaped.sent})
     return {
         "jobs": scanned.claimed_jobs,
         "runs": scanned.runs,

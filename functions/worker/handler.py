@@ -9,12 +9,11 @@ from functools import cache, partial
 from typing import Any
 
 from hourbell.domain.errors import HourbellError
-from hourbell.domain.run_state import RunState
 from hourbell.environment import aws_caller, make_database, make_lanes, stage_key, target_key
 from hourbell.lanes.deliveries import batch_response, message_ids, read_event
 from hourbell.observability import configure_logging, emit
 from hourbell.services.execute_attempt import AttemptExecutor
-from hourbell.services.execute_batch import BatchReport, Executor, execute_batch
+from hourbell.services.execute_batch import Executor, execute_batch
 from hourbell.settings import WorkerSettings
 from hourbell.targets.client import make_client
 from hourbell.targets.http import HttpCaller
@@ -71,15 +70,5 @@ def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     except Exception:
         logger.exception("batch failed", extra={"action": "execute_batch"})
         return batch_response(message_ids(event))
-    _emit(settings, report)
+    emit(settings.stage, {"LatenessMs": [attempt.lateness_ms for attempt in report.attempts]})
     return batch_response(report.failed.union(unreadable))
-
-
-def _emit(settings: WorkerSettings, report: BatchReport) -> None:
-    emit(
-        settings.stage,
-        {
-            "LatenessMs": [attempt.lateness_ms for attempt in report.attempts],
-            "RunsDead": sum(attempt.state is RunState.DEAD for attempt in report.attempts),
-        },
-    )

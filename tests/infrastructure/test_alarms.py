@@ -7,7 +7,16 @@ import pytest
 from cdk.settings import StageSettings
 from tests.infrastructure.templates import Assembly
 
-RUNS = {"scanner-heartbeat-missing", "runs-dead", "runs-unpulled", "jobs-invalid", "runs-late", "api-5xx"}
+RUNS = {
+    "scanner-heartbeat-missing",
+    "runs-dead",
+    "runs-unpulled",
+    "jobs-paused",
+    "jobs-invalid",
+    "events-untold",
+    "runs-late",
+    "api-5xx",
+}
 LANES = {f"{lane}-{what}" for lane in ("shared", "solo") for what in ("depth", "age", "dead-letters")}
 DATABASE = {"database-capacity", "database-connections-borrow", "database-transaction-ids"}
 

@@ -10,6 +10,7 @@ from cdk.settings import PROD, StageError
 from tests.infrastructure.templates import Assembly, Synthesise, as_list
 
 SHARED, SOLO = "LanesSharedQueue.Arn", "LanesSoloQueue.Arn"
+EVENT_BUS = "RunEventsBus.Arn"
 BOTH_LANES = {SHARED, SOLO}
 SIGNING_KEY, FIRST_KEY = "SigningKeySecret", "FirstKeySecret"
 TARGET_SECRETS = "arn::secretsmanager:::secret:hourbell/{stage}/targets/*"
@@ -88,7 +89,7 @@ def expected(stage: str) -> Table:
         "authorizer": {},
         "migrator": read_secrets(FIRST_KEY),
         "partitioner": {},
-        "reaper": {**send(), **watch()},
+        "reaper": {**send(), **watch(), "events:PutEvents": {EVENT_BUS}},
         "replanner": {},
         "scanner": {**send(), **watch()},
         "worker-shared": worker(SHARED, stage),

@@ -100,6 +100,7 @@ def environment(aws: str, database: str) -> dict[str, str]:
         "HOURBELL_LEASE_SECONDS": "60",
         "HOURBELL_HEARTBEAT_SECONDS": "20",
         "HOURBELL_LANE": "shared",
+        "HOURBELL_EVENT_BUS": "hourbell-test",
     }
 
 

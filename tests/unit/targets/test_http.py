@@ -147,3 +147,9 @@ def test_an_endless_answer_is_read_no_further_than_what_is_kept():
 
 def test_error_text_that_postgres_would_refuse_is_escaped():
     assert "\0" not in (answer(500, content=b"a\0b\xff").error or "")
+
+
+@pytest.mark.parametrize(("status", "gone"), [(410, True), (404, False), (503, False), (200, False)])
+def test_only_410_says_that_a_target_is_gone_for_good(status: int, gone: bool):
+    result = answer(status)
+    assert (result.gone, result.gone and result.retryable) == (gone, False)

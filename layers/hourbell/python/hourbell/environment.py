@@ -21,6 +21,7 @@ from hourbell.settings import LaneSettings, Settings, SettingsError, TargetSetti
 
 if TYPE_CHECKING:
     from hourbell.cold.objects import ColdObjects
+    from hourbell.lanes.bus import EventBridgeBus
     from hourbell.store.connection import Database
     from hourbell.targets.aws import AwsCaller, AwsService
     from hourbell.targets.rules import TargetRules
@@ -127,6 +128,13 @@ def make_cold_objects(bucket: str) -> ColdObjects:
     from hourbell.cold.objects import ColdObjects
 
     return ColdObjects(bucket=bucket, client=lambda: aws_client("s3"))
+
+
+def make_bus(name: str) -> EventBridgeBus:
+    """The bus over the environment's EventBridge client."""
+    from hourbell.lanes.bus import EventBridgeBus
+
+    return EventBridgeBus(name=name, client=lambda: aws_client("events"))
 
 
 _secrets: dict[str, tuple[float, str]] = {}

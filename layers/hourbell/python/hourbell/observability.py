@@ -18,7 +18,7 @@ NAMESPACE = "Hourbell"
 # CloudWatch takes at most this many values of one metric in a line.
 VALUES_PER_LINE = 100
 
-_UNITS = {"LatenessMs": "Milliseconds", "PullOldestSeconds": "Seconds"}
+_UNITS = {"LatenessMs": "Milliseconds", "PullOldestSeconds": "Seconds", "EventOldestSeconds": "Seconds"}
 
 
 def configure_logging() -> None:

@@ -92,9 +92,15 @@ class LaneSettings(Settings):
 
 
 class ScannerSettings(LaneSettings):
-    """Scanner and reaper."""
+    """The scanner, and what the reaper has of it."""
 
     horizon_seconds: float
+
+
+class ReaperSettings(ScannerSettings):
+    """The reaper. ``event_bus``: the name of the bus on which users hear of dead runs."""
+
+    event_bus: str
 
 
 class TargetSettings(LaneSettings):

@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 # --- Amazon SQS, "Quotas related to messages" in the developer guide, read 2026-11 ---
 SQS_MAX_DELAY_SECONDS = 900
 SQS_BATCH = 10
+
+# --- Amazon EventBridge, "PutEvents" in the API reference, read 2026-11 ---
+EVENTBRIDGE_BATCH = 10
 SQS_MAX_MESSAGE_BYTES = 1_048_576
 SQS_MAX_VISIBILITY_SECONDS = 43_200
 

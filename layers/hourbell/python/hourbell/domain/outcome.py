@@ -29,11 +29,12 @@ class AttemptResult:
     """What a target answered.
 
     ``retryable``: whether another attempt may help. ``retry_after``: what the target asked for. ``accepted``: it works
-    on and will report by itself; no outcome yet.
+    on and will report by itself; no outcome yet. ``gone``: it will never be there again, and its job is paused.
     """
 
     outcome: AttemptOutcome
     accepted: bool = False
+    gone: bool = False
     retryable: bool = False
     status_code: int | None = None
     error: str | None = None

@@ -243,10 +243,11 @@ class _Batch:
             (_completion(outcome, now) for outcome in outcomes), key=lambda c: (c.job_id, c.scheduled_for)
         )
         runs = {outcome.run.token: outcome.run for outcome in outcomes}
+        gone = [outcome.run.token for outcome in outcomes if outcome.result.gone]
         try:
             async with self._turn:
                 counted, freed = await self._executor.database.run_async(
-                    lambda connection: _complete(connection, completions, runs)
+                    lambda connection: _complete(connection, completions, runs, gone)
                 )
         except Exception as error:  # noqa: BLE001 - not recorded: the one case for redelivery
             logger.error("outcomes not recorded", extra={"action": "complete", "error": str(error)})
@@ -316,10 +317,17 @@ def _one_run_a_job(due: Sequence[Delivery]) -> list[list[Delivery]]:
 
 
 async def _complete(
-    connection: AsyncConnection, completions: Sequence[Completion], runs: Mapping[UUID, LeasedRun]
+    connection: AsyncConnection,
+    completions: Sequence[Completion],
+    runs: Mapping[UUID, LeasedRun],
+    gone: Sequence[UUID],
 ) -> tuple[set[UUID], list[FreedRun]]:
-    """Record outcomes, and free what waited for these runs to end."""
+    """Record outcomes, and free what waited for these runs to end. ``gone``: tokens whose target is no more."""
+    if gone:
+        await executions.lock_gone_jobs(connection, [runs[token].job_id for token in gone])
     counted = await executions.complete_runs(connection, completions)
+    if left := [(runs[c.token], c.error) for c in completions if c.token in gone and c.token in counted]:
+        await executions.pause_gone_jobs(connection, left)
     ended = [runs[c.token] for c in completions if c.token in counted and c.wake_at is None]
     freed: list[FreedRun] = []
     if waited_for := sorted({run.job_id for run in ended if run.overlap == "buffer_one"}):

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from psycopg.rows import namedtuple_row
 
+from hourbell.domain.ids import shard_of
 from hourbell.store.connection import AsyncConnection
 from hourbell.store.sql import query
 
@@ -255,6 +256,29 @@ def completion_columns(completions: Sequence[Completion], *, now: datetime | Non
         "last": max(c.scheduled_for for c in completions),
         "now": now,
     }
+
+
+async def lock_gone_jobs(connection: AsyncConnection, job_ids: Sequence[UUID]) -> None:
+    """Lock jobs that ``pause_gone_jobs`` may pause, before their runs are touched: the order of all who lock both."""
+    await connection.execute(query("lock_gone_jobs"), {"job_ids": list(job_ids)})
+
+
+async def pause_gone_jobs(
+    connection: AsyncConnection, runs: Sequence[tuple[LeasedRun, str | None]], *, now: datetime | None = None
+) -> None:
+    """Pause the jobs of these runs, whose targets are gone for good. With each run, what its target answered."""
+    each = {run.job_id: (run, error) for run, error in runs}
+    values = {
+        "job_ids": list(each),
+        "shard_ids": [shard_of(job_id) for job_id in each],
+        "target_ids": [run.target_id for run, _ in each.values()],
+        "run_ids": [run.run_id for run, _ in each.values()],
+        "scheduled_for": [run.scheduled_for for run, _ in each.values()],
+        "attempts": [run.attempt for run, _ in each.values()],
+        "errors": [error for _, error in each.values()],
+        "now": now,
+    }
+    await connection.execute(query("pause_gone_jobs"), values)
 
 
 class FreedRun(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,9 @@ RESPONSE_MAX_BYTES = 65_536
 
 # Answers after which another attempt may help: RFC 9110 408, RFC 8470 425, RFC 6585 429, and all of 5xx.
 RETRYABLE_STATUSES = frozenset({408, 425, 429})
+
+# RFC 9110: "likely to be permanent".
+GONE = 410
 
 RETRY_AFTER_MAX = timedelta(days=1)
 
@@ -140,13 +143,13 @@ async def _exchange(
 
 def judge_answer(status: int, headers: Mapping[str, str], text: str, *, started: float, now: datetime) -> AttemptResult:
     """What an answer means: 202 with ``Hourbell-Async`` works on; other 2xx succeeded; 408, 425, 429 and 5xx may be
-    tried again; all others are final."""
+    tried again; all others are final, and 410 says so for good."""
     if status == 202 and headers.get("hourbell-async", "").strip().lower() == "true":
         return AttemptResult(outcome=AttemptOutcome.SUCCEEDED, accepted=True, status_code=status)
     if 200 <= status < 300:
         return _result(AttemptOutcome.SUCCEEDED, started, status=status, retryable=False)
     retryable = status in RETRYABLE_STATUSES or status >= 500
-    return _result(
+    failed = _result(
         AttemptOutcome.FAILED,
         started,
         status=status,
@@ -154,6 +157,7 @@ def judge_answer(status: int, headers: Mapping[str, str], text: str, *, started:
         error=clean_error(f"HTTP {status}: {text}") if text else f"HTTP {status}",
         retry_after=_retry_after(headers.get("retry-after"), now) if retryable else None,
     )
+    return replace(failed, gone=status == GONE)
 
 
 def _result(

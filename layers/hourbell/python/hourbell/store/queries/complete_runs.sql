@@ -15,6 +15,8 @@ mine as materialized (
     select
         outcome.*,
         run.run_id,
+        run.tenant_id,
+        run.target_id,
         run.attempt
     from outcome
     inner join run on outcome.job_id = run.job_id and outcome.scheduled_for = run.scheduled_for
@@ -40,6 +42,25 @@ ended as (
     where
         run.job_id = mine.job_id and run.scheduled_for = mine.scheduled_for
         and run.scheduled_for between %(first)s and %(last)s
+),
+
+told as (
+    insert into event_outbox (
+        kind, tenant_id, job_id, run_id, scheduled_for, target_id, attempt, reason, error, recorded_at
+    )
+    select
+        'run.dead',
+        mine.tenant_id,
+        mine.job_id,
+        mine.run_id,
+        mine.scheduled_for,
+        mine.target_id,
+        mine.attempt,
+        mine.reason,
+        mine.error,
+        coalesce(%(now)s::timestamptz, clock_timestamp())
+    from mine
+    where mine.state = 'dead'
 ),
 
 closed as (

@@ -23,7 +23,28 @@ written as (
         finished_at = case when decided.wake_at is null then %(now)s end
     from decided
     where run.job_id = decided.job_id and run.scheduled_for = decided.scheduled_for
-    returning run.run_id, run.attempt, run.scheduled_for, decided.crashed
+    returning
+        run.run_id, run.attempt, run.scheduled_for, run.job_id, run.tenant_id, run.target_id, run.state, run.reason,
+        decided.crashed
+),
+
+told as (
+    insert into event_outbox (
+        kind, tenant_id, job_id, run_id, scheduled_for, target_id, attempt, reason, error, recorded_at
+    )
+    select
+        'run.dead',
+        written.tenant_id,
+        written.job_id,
+        written.run_id,
+        written.scheduled_for,
+        written.target_id,
+        written.attempt,
+        written.reason,
+        'the worker''s lease ended without an outcome',
+        %(now)s
+    from written
+    where written.state = 'dead'
 )
 
 update attempt
