@@ -53,7 +53,11 @@ def test_a_refusal_is_one_line_that_names_the_field(arguments: tuple[str, ...], 
     assert result.exit_code == 1
     assert result.stdout == ""
     assert len(result.stderr.strip().splitlines()) == 1
-    assert field in result.stderr
+    assert result.stderr.startswith(f"hourbell: {field}")
+
+
+def test_one_field_is_not_many():
+    assert "1 field: 5 are needed" in preview("--cron", "5").stderr
 
 
 def test_no_schedule_is_wrong_usage():

@@ -50,7 +50,10 @@ def status(*, as_json: AsJson = False) -> None:
 
 
 def demo() -> None:
-    """Schedule jobs over HTTP and watch them ring for 20 s; exit 1 if one is missing, doubled or late."""
+    """Schedule jobs over HTTP on a local cloud and watch them ring for 20 s; exit 1 if one is missing, doubled or late.
+
+    Takes the cloud that is up, or starts one and stops it at the end; the jobs are deleted either way.
+    """
     from hourbell.cli.demo_screen import print_summary, screen
     from hourbell.local import cloud
     from hourbell.local.demo import run_demo

@@ -19,6 +19,7 @@ from hourbell.cli import (
     runs,
     targets,
 )
+from hourbell.cli.login import login, logout
 from hourbell.cli.output import print_error
 from hourbell.cli.preview import preview
 from hourbell.cli.stats import stats
@@ -27,7 +28,6 @@ from hourbell.local.errors import LocalCloudError
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Hourbell, a job scheduler: one machine's own cloud, and the API of any.",
 )
@@ -39,6 +39,8 @@ app.command()(cloud.synth)
 app.command()(preview)
 app.command()(stats)
 app.command()(invoke.invoke)
+app.command()(login)
+app.command()(logout)
 jobs.app.command()(job_apply.apply)
 jobs.app.command()(job_edit.edit)
 jobs.app.command("backfill")(job_backfill.backfill)

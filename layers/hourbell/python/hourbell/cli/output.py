@@ -14,6 +14,9 @@ from rich.table import Table
 # Piped output has no width to respect: a wide one keeps a row on one line, for grep.
 _PIPED_WIDTH = 240
 
+_IDS = ("ID", "RUN")
+_ID_WIDTH = 30
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print the API's JSON.")]
 
 STATE_STYLES: Mapping[str, str] = {
@@ -53,10 +56,13 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Iterable[str], rows: Iterable[Iterable[object]], *, empty: str) -> None:
-    """Rows under headings; ``empty`` where there are none."""
+    """Rows under headings, a line each; ``empty`` where there are none.
+
+    A terminal that is too narrow cuts texts short, and no ids: they are there to be copied.
+    """
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, no_wrap=True, min_width=_ID_WIDTH if column in _IDS else None)
     for row in rows:
         table.add_row(*(cell(value) for value in row))
     console().print(table if table.row_count else f"[dim]{escape(empty)}[/dim]")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hourbell.cli.output import AsJson, print_json, print_table
+from hourbell.cli.output import AsJson, print_error, print_json, print_table
 from hourbell.domain.description import describe
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.instants import parse_instant
@@ -44,7 +44,7 @@ def preview(
     try:
         description, occurrences = _preview(schedule, after, count)
     except HourbellError as error:
-        typer.echo(" ".join(str(error).split()), err=True)
+        print_error(" ".join(str(error).split()))
         raise typer.Exit(1) from error
     if as_json:
         return print_json({"description": description, "occurrences": occurrences})

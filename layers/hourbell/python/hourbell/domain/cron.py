@@ -330,7 +330,8 @@ def _parts(text: str) -> list[str]:
         return parts
     if len(parts) == 7:
         raise _refused("7 fields: there is no field for the year; start_at and end_at set bounds")
-    raise _refused(f"{len(parts)} fields: 5 are needed (minute hour day month weekday), or 6 with seconds first")
+    counted = "1 field" if len(parts) == 1 else f"{len(parts)} fields"
+    raise _refused(f"{counted}: 5 are needed (minute hour day month weekday), or 6 with seconds first")
 
 
 def _nickname(text: str) -> str:
