@@ -9,6 +9,7 @@ from hourbell.cold.objects import ColdObjects
 from hourbell.store.connection import Database
 from moto import mock_aws
 
+from tests.integration.cold.world import World
 from tests.seeds import RecordingLanes, Seeder
 
 BUCKET = "cold-test"
@@ -40,3 +41,8 @@ def objects() -> Iterator[ColdObjects]:
         client.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
         client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
         yield ColdObjects(bucket=BUCKET, client=lambda: client)
+
+
+@pytest.fixture
+def world(database: Database, objects: ColdObjects, seed: Seeder) -> World:
+    return World(database, objects, seed)
