@@ -7,6 +7,7 @@ from typing import Any
 
 from hourbell.environment import make_bus, make_database, make_lanes
 from hourbell.observability import configure_logging, emit
+from hourbell.services.quotas import fold_job_changes
 from hourbell.services.reap_runs import reap_runs
 from hourbell.services.tell_events import tell_events
 from hourbell.settings import ReaperSettings
@@ -33,6 +34,7 @@ def handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
 
     reaped = reap_runs(database, lanes, time_left=time_left)
     told = tell_events(database, bus, time_left=time_left)
+    fold_job_changes(database)
     waiting = database.run(lambda connection: measure_pulled(connection, limit=PULLED_LIMIT))
     emit(
         settings.stage,

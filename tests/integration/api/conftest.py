@@ -66,6 +66,7 @@ class Client:
     now: datetime = T0
     scopes: str = SCOPES
     headers: dict[str, str] = field(default_factory=dict)
+    context: dict[str, str] = field(default_factory=dict)
 
     def call(
         self,
@@ -86,7 +87,12 @@ class Client:
             base64=base64,
             query=urlencode(query, doseq=True) if query else raw_query,
             headers={**self.headers, **(headers or {})},
-            caller={"tenant_id": str(self.tenant_id), "key_id": str(self.tenant_id), "scopes": self.scopes},
+            caller={
+                "tenant_id": str(self.tenant_id),
+                "key_id": str(self.tenant_id),
+                "scopes": self.scopes,
+                **self.context,
+            },
         )
         reply = self.application.handle(event, None, now=self.now)
         assert isinstance(reply["body"], str)

@@ -19,7 +19,7 @@ from hourbell.environment import SecretError
 from hourbell.local.postgres import PostgresServer
 from hourbell.services.authenticate import Principal, authenticate
 from hourbell.services.first_key import FirstKeyError, ensure_first_key
-from hourbell.services.tenants import SCOPES, create_api_key, create_tenant
+from hourbell.services.tenants import OPERATOR, SCOPES, create_api_key, create_tenant
 from hourbell.store.connection import Database
 from moto import mock_aws
 
@@ -101,7 +101,7 @@ def test_the_first_deploy_makes_a_tenant_and_a_key_that_may_do_everything(secret
     assert migrator("Create")["PhysicalResourceId"] == "hourbell-schema"
     principal = caller(api)
     assert principal is not None
-    assert principal.scopes == set(SCOPES)
+    assert principal.scopes == {*SCOPES, OPERATOR}
     assert keys(owner) == [("default", "first key")]
 
 

@@ -90,7 +90,11 @@ def test_no_role_may_do_more_than_its_functions_do(conninfo: str, role: str):
 
 GRANTS = {
     "hourbell_api": {
-        "tenant": "select",
+        "tenant": "insert select",
+        "tenant_usage": "insert select update",
+        "tenant_minute": "delete insert select update",
+        "tenant_request": "insert select update",
+        "job_change": "delete select",
         "api_key": "insert select update",
         "idempotent_request": "insert select update",
         "audit": "insert select",
@@ -125,6 +129,9 @@ GRANTS = {
     "hourbell_scanner": {
         "target": "select",
         "tenant": "select",
+        "tenant_usage": "insert select update",
+        "tenant_minute": "delete insert select update",
+        "job_change": "delete select",
         "job": "select update",
         "due": "delete select update",
         "run": "insert select update",

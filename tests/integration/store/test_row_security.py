@@ -160,6 +160,10 @@ def test_policies_leave_the_index_in_use(seeders, api):
     assert "Filter: (tenant_id" not in plan
 
 
-def test_the_authorizer_sees_keys_and_nothing_else(conninfo: str, postgres, database_name):
+def test_the_authorizer_sees_keys_and_how_often_a_tenant_may_call_and_nothing_else(
+    conninfo: str, postgres, database_name
+):
     with psycopg.connect(postgres.conninfo(database=database_name, user="hourbell_authorizer")) as connection:
-        assert readable(connection) == ["api_key"]
+        assert readable(connection) == ["api_key", "tenant"]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("select name from tenant")

@@ -28,6 +28,7 @@ from hourbell.api import (
     runs,
     stats,
     targets,
+    tenants,
 )
 from hourbell.api.answer_once import answer_once
 from hourbell.api.calls import Api, Call, Reply, read_query
@@ -41,7 +42,7 @@ from hourbell.api.problems import (
     problem_of,
 )
 from hourbell.services.authenticate import Principal
-from hourbell.services.tenants import ADMIN
+from hourbell.services.quotas import admit_request
 from hourbell.store.tenant_database import Actor, TenantDatabase
 
 OPERATIONS = (
@@ -56,6 +57,7 @@ OPERATIONS = (
     *pull.OPERATIONS,
     *audit.OPERATIONS,
     *stats.OPERATIONS,
+    *tenants.OPERATIONS,
     *meta.OPERATIONS,
 )
 _NAME = "{name}"
@@ -99,7 +101,7 @@ class Application:
         if operation.scope is not None:
             if caller is None:
                 raise AuthenticationError("no valid key")
-            if caller.scopes.isdisjoint((operation.scope, ADMIN)):
+            if not caller.may(operation.scope):
                 raise ScopeError(operation.scope)
         call = Call(
             api=self._api,
@@ -114,6 +116,8 @@ class Application:
         if caller is None:
             return operation.handle(call)
         database = TenantDatabase(self._api.scheduler.database, _actor(caller, event))
+        if caller.max_requests_per_second is not None and operation.scope is not None:
+            admit_request(database, caller.tenant_id, max_per_second=caller.max_requests_per_second, now=call.now)
         if operation.acts:
             return answer_once(operation, call, database, request=f"{operation.method} {event.get('rawPath')}")
         return operation.handle(call.through(database=database))

@@ -43,7 +43,7 @@ MAX_PAGE_BYTES = LAMBDA_MAX_RESPONSE_BYTES - 1_048_576
 
 T = TypeVar("T")
 
-Scope = Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "keys:write", "admin"]
+Scope = Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "keys:write", "admin", "operator"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,6 +38,7 @@ from hourbell.domain.limits import (
     NOTE_MAX_LENGTH,
     PAYLOAD_MAX_BYTES,
     PREVIEW_MAX,
+    QUOTA_MAX,
     TAGS_MAX,
     TIMEOUT_MAX_MS,
     TIMEOUT_MIN_MS,
@@ -193,10 +194,37 @@ class KeyIn(Model):
     """An API key to be created."""
 
     name: Name = Field(examples=["ci"])
-    scopes: list[Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "keys:write", "admin"]] = Field(
-        min_length=1, max_length=20, description="no more than the key that asks has itself; `admin` has all"
+    scopes: list[
+        Literal["jobs:read", "jobs:write", "runs:write", "targets:write", "keys:write", "admin", "operator"]
+    ] = Field(
+        min_length=1,
+        max_length=20,
+        description="no more than the key that asks has itself; `admin` has all but `operator`",
     )
     expires_at: Instant | None = Field(None, description="default: never")
+
+
+class QuotasIn(Model):
+    """What a tenant may have at most; null: no limit."""
+
+    max_jobs: int | None = Field(None, ge=0, le=QUOTA_MAX, description="active and paused jobs")
+    max_runs_per_minute: int | None = Field(
+        None, ge=1, le=QUOTA_MAX, description="occurrences that start within one minute; more start in those after it"
+    )
+    max_requests_per_second: int | None = Field(None, ge=1, le=QUOTA_MAX, description="calls of the API")
+
+
+class TenantIn(Model):
+    """A tenant to be created."""
+
+    name: Name = Field(examples=["acme"])
+    quotas: QuotasIn | None = Field(None, description="what is not named has a generous default")
+
+
+class TenantPatchIn(Model):
+    """A tenant's new quotas."""
+
+    quotas: QuotasIn | None = None
 
 
 class RotateIn(Model):

@@ -36,6 +36,7 @@ _REASONS = {
     412: "If-Match names another version",
     413: "The body is too large",
     422: "The Idempotency-Key was used for another request",
+    429: "More requests than the tenant may make; Retry-After says when to come back",
     503: "The database does not answer",
 }
 _IDEMPOTENCY_KEY = {
@@ -138,7 +139,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
 def _failures(operation: Operation) -> list[int]:
     statuses = set(operation.errors)
     if operation.scope is not None:
-        statuses |= {400, 401, 403, 503}
+        statuses |= {400, 401, 403, 429, 503}
     if operation.body is not None:
         statuses |= {413}
     if operation.acts:

@@ -11,7 +11,7 @@ import psycopg
 
 from hourbell.api.strict_json import dump
 from hourbell.domain.errors import FieldError, FieldErrors, HourbellError
-from hourbell.services.errors import LeaseLostError, NotFoundError, StateError, VersionError
+from hourbell.services.errors import LeaseLostError, NotFoundError, QuotaError, StateError, VersionError
 from hourbell.store.constraints import ConflictError
 
 logger = logging.getLogger(__name__)
@@ -98,6 +98,16 @@ def _state(error: StateError) -> Problem:
     return Problem(status=409, slug="state", title="Not possible in this state", detail=error.detail)
 
 
+def _quota(error: QuotaError) -> Problem:
+    found, seconds = ((error.quota, error.detail),), error.retry_after_seconds
+    if seconds is None:
+        return Problem(status=409, slug="quota", title="Quota used up", detail=str(error), errors=found)
+    headers = {"Retry-After": str(seconds)}
+    return Problem(
+        status=429, slug="quota", title="Too many requests", detail=str(error), errors=found, headers=headers
+    )
+
+
 def _lease_lost(error: LeaseLostError) -> Problem:
     return Problem(status=409, slug="lease-lost", title="Lease lost", detail=str(error))
 
@@ -175,6 +185,7 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[Any], Problem]], ...] = (
     (FieldErrors, _bad_input),
     (ConflictError, _conflict),
     (StateError, _state),
+    (QuotaError, _quota),
     (NotFoundError, lambda error: not_found(error.kind)),
     (LeaseLostError, _lease_lost),
     (VersionError, _version),

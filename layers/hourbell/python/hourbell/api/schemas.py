@@ -244,6 +244,39 @@ class NewKey(Key):
     secret: str | None
 
 
+class Quotas(Schema):
+    """What a tenant may have at most; null: no limit."""
+
+    max_jobs: int | None = Field(description="active and paused jobs")
+    max_runs_per_minute: int | None = Field(description="occurrences that start within one minute of the clock")
+    max_requests_per_second: int | None = Field(description="calls of the API, in the long run")
+
+
+class Tenant(Schema):
+    """A tenant, as an operator sees it."""
+
+    id: str = Field(examples=["ten_01hzy3v7q4e8s9m2k6x0w5t1ab"])
+    name: str
+    quotas: Quotas
+    jobs: int = Field(description="active and paused jobs")
+    version: int
+    created_at: Instant
+    updated_at: Instant
+
+
+class FirstKey(Schema):
+    """The key that a tenant begins with, with every scope of a tenant."""
+
+    id: str = Field(examples=["key_01hzy3v7q4e8s9m2k6x0w5t1ab"])
+    secret: str | None = Field(description="null in the replay of a request, for it is kept nowhere")
+
+
+class NewTenant(Tenant):
+    """A tenant with its first key."""
+
+    key: FirstKey
+
+
 class Attempt(Schema):
     """One execution of a run."""
 
@@ -443,6 +476,8 @@ REPLIES: dict[str, type[Schema]] = {
         JobBatch,
         Target,
         Change,
+        Tenant,
+        NewTenant,
         Key,
         NewKey,
         SigningSecret,

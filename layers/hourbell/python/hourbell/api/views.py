@@ -13,6 +13,7 @@ from hourbell.domain.ids import Prefix, encode
 from hourbell.domain.instants import format_instant
 from hourbell.domain.target_kind import TargetKind
 from hourbell.services.jobs import Job
+from hourbell.services.operate_tenants import NewTenant
 from hourbell.services.runs import Run
 from hourbell.store.api_keys import StoredKey
 from hourbell.store.audit import StoredAudit
@@ -20,6 +21,7 @@ from hourbell.store.jobs import StoredJob
 from hourbell.store.missed import StoredStretch
 from hourbell.store.runs_read import StoredAttempt
 from hourbell.store.targets import StoredTarget
+from hourbell.store.tenants import StoredTenant
 from hourbell.targets.registry import config_members
 
 _AUDITED: Mapping[str, Prefix] = {"job": "job", "target": "tgt", "key": "key", "tenant": "ten"}
@@ -97,6 +99,38 @@ def key_json(key: StoredKey) -> str:
 def new_key_json(key: StoredKey, secret: str | None) -> str:
     """A key with its secret; null where it can no longer be shown."""
     return encode_json({**_key(key), "secret": secret})
+
+
+def quotas_mapping(tenant: StoredTenant) -> dict[str, int | None]:
+    """The quotas by the API's names."""
+    return {
+        "max_jobs": tenant.max_jobs,
+        "max_runs_per_minute": tenant.max_runs_per_minute,
+        "max_requests_per_second": tenant.max_requests_per_second,
+    }
+
+
+def tenant_json(tenant: StoredTenant) -> str:
+    """A tenant, as an operator sees it."""
+    return encode_json(_tenant(tenant))
+
+
+def new_tenant_json(made: NewTenant, secret: str | None) -> str:
+    """A tenant with its first key; the secret is null where it can no longer be shown."""
+    key = {"id": encode("key", made.key.key_id), "secret": secret}
+    return encode_json({**_tenant(made.tenant), "key": key})
+
+
+def _tenant(tenant: StoredTenant) -> dict[str, Any]:
+    return {
+        "id": encode("ten", tenant.tenant_id),
+        "name": tenant.name,
+        "quotas": quotas_mapping(tenant),
+        "jobs": tenant.jobs,
+        "version": tenant.version,
+        "created_at": format_instant(tenant.created_at),
+        "updated_at": format_instant(tenant.updated_at),
+    }
 
 
 def job_json(job: Job) -> str:

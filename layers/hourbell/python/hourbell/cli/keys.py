@@ -24,7 +24,7 @@ KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="A key's id (key
 def create(
     *,
     name: Annotated[str, typer.Option(help="What the key is for.")] = "first key",
-    scope: Annotated[list[str] | None, typer.Option(help="May be repeated; default: all.")] = None,
+    scope: Annotated[list[str] | None, typer.Option(help="May be repeated; default: all but operator.")] = None,
     expires: Annotated[str | None, typer.Option(help="When it ends, by itself: 2027-12-31T00:00:00Z.")] = None,
     tenant: Annotated[
         str | None,
@@ -41,12 +41,13 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Make a key. Its secret is shown once; only its hash is kept."""
-    from hourbell.services.tenants import SCOPES
+    from hourbell.services.tenants import OPERATOR, SCOPES
 
     scopes = tuple(scope or SCOPES)
-    unknown = set(scopes) - set(SCOPES)
+    known = (*SCOPES, OPERATOR)
+    unknown = set(scopes) - set(known)
     if unknown:
-        raise typer.BadParameter(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(SCOPES)}")
+        raise typer.BadParameter(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     if tenant is not None:
         if expires is not None:
             raise typer.BadParameter("--expires and --tenant do not go together")

@@ -18,6 +18,7 @@ from hourbell.cli import (
     run_tail,
     runs,
     targets,
+    tenants,
 )
 from hourbell.cli.login import login, logout
 from hourbell.cli.output import print_error
@@ -50,6 +51,7 @@ app.add_typer(jobs.app, name="jobs")
 app.add_typer(runs.app, name="runs")
 app.add_typer(targets.app, name="targets")
 app.add_typer(keys.app, name="keys")
+app.add_typer(tenants.app, name="tenants")
 
 
 def main() -> None:

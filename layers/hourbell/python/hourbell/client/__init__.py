@@ -32,6 +32,7 @@ from hourbell.client.replies import (
     LeasedRuns,
     Missed,
     NewKey,
+    NewTenant,
     Occurrence,
     Page,
     Preview,
@@ -41,6 +42,7 @@ from hourbell.client.replies import (
     SigningSecret,
     Stats,
     Target,
+    Tenant,
 )
 from hourbell.client.requests import Request
 from hourbell.client.retries import Retries
@@ -68,6 +70,7 @@ __all__ = [
     "LeasedRuns",
     "Missed",
     "NewKey",
+    "NewTenant",
     "Occurrence",
     "Page",
     "Preview",
@@ -79,5 +82,6 @@ __all__ = [
     "SigningSecret",
     "Stats",
     "Target",
+    "Tenant",
     "UnreachableError",
 ]

@@ -23,6 +23,7 @@ from hourbell.client.replies import (
     LeasedRuns,
     Missed,
     NewKey,
+    NewTenant,
     Page,
     Preview,
     Redrive,
@@ -30,6 +31,7 @@ from hourbell.client.replies import (
     SigningSecret,
     Stats,
     Target,
+    Tenant,
 )
 from hourbell.client.requests import Instant, Method, Request, nothing, present
 
@@ -473,6 +475,42 @@ class Operations:
         'whsec_'
         """
         return Request(method="GET", path="/v1/targets/{id}/signing-secret", variables={"id": target_id})
+
+    # Tenants, for operators
+
+    @operation
+    def create_tenant(self, name: str, *, quotas: JsonObject | None = None) -> Request[NewTenant]:
+        """Make a tenant with its first key, whose secret is in this reply and nowhere else.
+
+        ``quotas``: ``max_jobs``, ``max_runs_per_minute``, ``max_requests_per_second``; None is no limit, and what is
+        not named has a default. Needs the scope ``operator``, as all that follows.
+        """
+        return Request(method="POST", path="/v1/tenants", body={"name": name, **present(quotas=quotas)})
+
+    @operation
+    def list_tenants(
+        self, *, name: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Request[Page[Tenant]]:
+        """A page of tenants, newest first."""
+        return Request(method="GET", path="/v1/tenants", query={"name": name, "limit": limit, "cursor": cursor})
+
+    iter_tenants = all_of(list_tenants, "Every tenant, newest first; arguments as ``list_tenants``.")
+
+    @operation
+    def get_tenant(self, tenant_id: str) -> Request[Tenant]:
+        """One tenant with its quotas and the number of its jobs."""
+        return Request(method="GET", path="/v1/tenants/{id}", variables={"id": tenant_id})
+
+    @operation
+    def set_quotas(self, tenant_id: str, quotas: JsonObject, *, if_version: int | None = None) -> Request[Tenant]:
+        """Set the quotas that are named; None takes a limit away."""
+        return Request(
+            method="PATCH",
+            path="/v1/tenants/{id}",
+            variables={"id": tenant_id},
+            body={"quotas": dict(quotas)},
+            if_version=if_version,
+        )
 
     # Keys
 

@@ -226,6 +226,39 @@ class Backfill(TypedDict):
     occurrences: list[BackfilledOccurrence]
 
 
+class Quotas(TypedDict):
+    """What a tenant may have at most; None: no limit."""
+
+    max_jobs: int | None
+    max_runs_per_minute: int | None
+    max_requests_per_second: int | None
+
+
+class Tenant(TypedDict):
+    """A tenant, as an operator sees it. ``jobs``: how many are active or paused."""
+
+    id: str
+    name: str
+    quotas: Quotas
+    jobs: int
+    version: int
+    created_at: str
+    updated_at: str
+
+
+class FirstKey(TypedDict):
+    """The key that a tenant begins with; ``secret`` is shown this once."""
+
+    id: str
+    secret: str | None
+
+
+class NewTenant(Tenant):
+    """A tenant with its first key."""
+
+    key: FirstKey
+
+
 class Lease(TypedDict):
     """The lease of a run that is being executed."""
 

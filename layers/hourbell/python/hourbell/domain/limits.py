@@ -32,6 +32,9 @@ WINDOW_MAX_MS = 86_400_000
 # --- Our own: keys ---
 KEY_GRACE_MAX_MS = 30 * 86_400_000
 
+# --- Our own: quotas of tenants. What Postgres and every client can hold as an integer. ---
+QUOTA_MAX = 2_000_000_000
+
 # --- Our own: schedules ---
 EVERY_MIN_MS = 1_000
 EVERY_MAX_MS = 366 * 86_400_000

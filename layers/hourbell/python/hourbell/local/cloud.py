@@ -24,7 +24,7 @@ from hourbell.local.processes import ProcessRecord
 from hourbell.local.progress import Progress, Silence
 from hourbell.local.project import Project, StateDirectory
 from hourbell.local.state import EMULATOR, POSTGRES, Cloud, CloudRecord, locked
-from hourbell.services.tenants import create_api_key, create_tenant, key_digest
+from hourbell.services.tenants import OPERATOR, SCOPES, create_api_key, create_tenant, key_digest
 from hourbell.store.bootstrap import bootstrap
 from hourbell.store.connection import Database
 
@@ -191,7 +191,7 @@ class _Ascent:
         database = Database(self._database)
         try:
             tenant_id = create_tenant(database, TENANT, now=now)
-            return create_api_key(database, tenant_id, name="make up", now=now).secret
+            return create_api_key(database, tenant_id, name="make up", now=now, scopes=(*SCOPES, OPERATOR)).secret
         finally:
             database.close()
 

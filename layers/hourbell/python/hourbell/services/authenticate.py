@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from hourbell.services.tenants import key_digest
+from hourbell.services.tenants import ADMIN, SCOPES, key_digest
 from hourbell.store import api_keys
 from hourbell.store.connection import Database
 
@@ -23,6 +23,11 @@ class Principal:
     tenant_id: UUID
     key_id: UUID
     scopes: frozenset[str]
+    max_requests_per_second: int | None = None
+
+    def may(self, scope: str) -> bool:
+        """Whether its key has the scope; ``admin`` has every scope of a tenant."""
+        return scope in self.scopes or (ADMIN in self.scopes and scope in SCOPES)
 
     def context(self) -> dict[str, str]:
         """As the authorizer hands it to the API: texts only."""
@@ -30,6 +35,7 @@ class Principal:
             "tenant_id": str(self.tenant_id),
             "key_id": str(self.key_id),
             "scopes": " ".join(sorted(self.scopes)),
+            "max_requests_per_second": str(self.max_requests_per_second or ""),
         }
 
     @classmethod
@@ -41,6 +47,7 @@ class Principal:
             tenant_id=UUID(context["tenant_id"]),
             key_id=UUID(context["key_id"]),
             scopes=frozenset(context["scopes"].split()),
+            max_requests_per_second=int(context.get("max_requests_per_second") or 0) or None,
         )
 
 
@@ -53,4 +60,9 @@ def authenticate(database: Database, authorization: str | None, *, now: datetime
     key = database.run(lambda connection: api_keys.use_api_key(connection, digest, now=now))
     if key is None:
         return None
-    return Principal(tenant_id=key.tenant_id, key_id=key.key_id, scopes=frozenset(key.scopes))
+    return Principal(
+        tenant_id=key.tenant_id,
+        key_id=key.key_id,
+        scopes=frozenset(key.scopes),
+        max_requests_per_second=key.max_requests_per_second,
+    )

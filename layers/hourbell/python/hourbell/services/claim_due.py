@@ -94,7 +94,7 @@ def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime
         for row in sorted(rows)  # by job id: writers that meet take their locks in the same order
         if (job := planner.plan(row, jobs.get(row.job_id))) is not None
     ]
-    for job in pace_jobs(connection, planned, until=until):
+    for job in pace_jobs(connection, planned, now=now, until=until):
         planner.gather(job)
     claims.write_claim(connection, planner.writes)
     had = Counter(row.tenant_id for row in rows)

@@ -18,6 +18,7 @@ from hourbell.domain.run_state import JobState
 from hourbell.lanes.messages import LaneMessage
 from hourbell.services.audit import record_created_jobs
 from hourbell.services.jobs import Job, JobDefinition, Scheduler, exhausted, first_occurrence, job_values, view_jobs
+from hourbell.services.quotas import check_job_quota
 from hourbell.services.runs import dispatch_quietly
 from hourbell.services.targets import resolve_target
 from hourbell.store import jobs
@@ -41,6 +42,7 @@ def create_jobs(
 
     Raises:
         FieldErrors, ConflictError: ``atomic``, and not all of them can be created; none is.
+        QuotaError: the tenant may not have so many jobs; none is created, ``atomic`` or not.
     """
 
     def create(connection: Connection) -> tuple[list[Job | Refusal], list[LaneMessage]]:
@@ -78,6 +80,7 @@ def _create(
     messages = claim_jobs(connection, sorted(inserted), now=now, horizon=scheduler.horizon)
     stored = jobs.fetch_jobs(connection, tenant_id, sorted(inserted))
     shown = {job.stored.job_id: job for job in view_jobs(connection, list(stored.values()), now)}
+    check_job_quota(connection, tenant_id)
     return [shown[one.job_id] if isinstance(one, NewJob) else one for one in kept], messages
 
 

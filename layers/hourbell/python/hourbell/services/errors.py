@@ -31,6 +31,19 @@ class LeaseLostError(HourbellError):
     """The lease token is not the run's: it ended, was taken over, or never was. Stop working on it."""
 
 
+class QuotaError(HourbellError):
+    """The tenant has, or asks for, more than it may have. ``quota``: which one.
+
+    ``retry_after_seconds``: when the same request passes; None: not before something else makes room.
+    """
+
+    def __init__(self, quota: str, detail: str, *, retry_after_seconds: int | None = None) -> None:
+        super().__init__(f"{quota}: {detail}")
+        self.quota = quota
+        self.detail = detail
+        self.retry_after_seconds = retry_after_seconds
+
+
 def check_version(version: int, expected: Collection[int] | None) -> None:
     """Pass when the caller expects nothing, or expects this version.
 

@@ -1,8 +1,8 @@
 """The first tenant and its key, made at deploy: later ones take a key, or a way to the database, which nobody has yet.
 
 A secret of the stage holds the random part of the key. Whoever may read that secret puts ``KEY_PREFIX`` before it and
-has a key of the tenant ``default`` with all scopes. It is read while there is no key at all, and never again: what
-becomes of it afterwards changes nothing.
+has a key of the tenant ``default`` with all scopes, the operator's too. It is read while there is no key at all, and
+never again: what becomes of it afterwards changes nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import datetime
 
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.ids import new_id
-from hourbell.services.tenants import KEY_PREFIX, SCOPES, key_digest
+from hourbell.services.tenants import KEY_PREFIX, OPERATOR, SCOPES, key_digest
 from hourbell.store import tenants
 from hourbell.store.connection import Connection
 
@@ -49,7 +49,7 @@ def ensure_first_key(connection: Connection, read_secret: Callable[[], str], *, 
             tenant_id=tenants.ensure_tenant(connection, new_id(now), FIRST_TENANT, now=now),
             name=FIRST_KEY,
             secret_sha256=digest,
-            scopes=SCOPES,
+            scopes=(*SCOPES, OPERATOR),
             now=now,
         )
     return True

@@ -35,6 +35,7 @@ from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.services.audit import job_changes, record, record_created_jobs
 from hourbell.services.errors import NotFoundError, StateError, check_version
+from hourbell.services.quotas import check_job_quota
 from hourbell.services.runs import dispatch_quietly
 from hourbell.services.targets import TargetDefinition, resolve_target
 from hourbell.store import jobs, pulls
@@ -113,7 +114,7 @@ def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition,
 
     Raises:
         FieldErrors: the target is unknown, or the schedule has no occurrence left.
-        ConflictError: the name is taken.
+        ConflictError: the name is taken. QuotaError: the tenant may have no more jobs.
     """
     job_id = new_job_id(now, cell=scheduler.cell)
     first = first_occurrence(definition.schedule, job_id, now)
@@ -129,7 +130,9 @@ def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition,
             return _read(connection, tenant_id, job_id, now), []
         record_created_jobs(connection, tenant_id, [job_id], now=now)
         _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state)
-        return _planned(scheduler, connection, tenant_id, job_id, now)
+        planned = _planned(scheduler, connection, tenant_id, job_id, now)
+        check_job_quota(connection, tenant_id)
+        return planned
 
     return _dispatched(scheduler, scheduler.database.run(create), now)
 
@@ -173,14 +176,18 @@ def edit_job(
     """Edit a job: ``revise`` makes the new definition of the present one, under the job's lock.
 
     Raises:
-        NotFoundError, VersionError, FieldErrors, ConflictError; StateError for a pause of a job that has ended.
+        NotFoundError, VersionError, FieldErrors, ConflictError; StateError for a pause of a job that has ended;
+        QuotaError for an edit that brings one back where the tenant may have no more jobs.
     """
 
     def edit(connection: Connection) -> tuple[Job, list[LaneMessage]]:
         stored = _locked(connection, tenant_id, job_id)
         check_version(stored.version, expected)
         if _write_edit(connection, tenant_id, stored, revise(stored), now):
-            return _planned(scheduler, connection, tenant_id, job_id, now)
+            planned = _planned(scheduler, connection, tenant_id, job_id, now)
+            if stored.state == JobState.COMPLETED:
+                check_job_quota(connection, tenant_id)
+            return planned
         return _read(connection, tenant_id, job_id, now), []
 
     return _dispatched(scheduler, scheduler.database.run(edit), now)

@@ -16,7 +16,7 @@ from hourbell.domain.instants import format_instant
 from hourbell.services.audit import record
 from hourbell.services.authenticate import Principal
 from hourbell.services.errors import NotFoundError, StateError
-from hourbell.services.tenants import ADMIN, key_digest, new_secret
+from hourbell.services.tenants import key_digest, new_secret
 from hourbell.store import api_keys, tenants
 from hourbell.store.api_keys import StoredKey
 from hourbell.store.connection import Connection, Database
@@ -138,7 +138,7 @@ def _in_reach(connection: Connection, caller: Principal, key_id: UUID) -> Stored
 
 
 def _beyond(caller: Principal, scopes: Collection[str]) -> list[str]:
-    return [] if ADMIN in caller.scopes else sorted(set(scopes) - caller.scopes)
+    return sorted(scope for scope in set(scopes) if not caller.may(scope))
 
 
 def _found(stored: StoredKey | None) -> StoredKey:

@@ -1,13 +1,17 @@
-"""Pacing: planned runs of a rate-limited target are given moments at its pace, in the order in which they are due.
+"""Pacing: runs of limited targets and tenants are given moments that these have left, in the order they are due in.
+
+A target has a rate (``domain.pacing``), a tenant a number of runs in each minute of the clock (``domain.quotas``). The
+tenant's is asked first: a target's pace is exact, and a run that it moves on is counted in the minute in which it would
+have started without it.
 
 A moment is given away once. What fits into the horizon becomes a run that starts then; what lies past it stays in the
-hot table with that moment as its ``next_run_at``, later than its own time, and keeps it at its next claim.
+hot table with that moment as its ``next_run_at``, later than its own time, and keeps it at its next claim. Tenants are
+locked before targets, both until the claim is committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
@@ -15,13 +19,14 @@ from uuid import UUID
 from hourbell.domain.occurrence import window_offset_ms
 from hourbell.domain.pacing import Pace, reserve
 from hourbell.domain.planning import Plan, PlannedRun
+from hourbell.domain.quotas import Minutes, minute_of
 from hourbell.domain.recovery import WAKE_GRACE
 from hourbell.domain.run_state import Lane
 from hourbell.lanes.messages import LaneMessage
-from hourbell.store import pacing
+from hourbell.store import pacing, quotas
 from hourbell.store.claims import DueRow, JobRow
 from hourbell.store.connection import Connection
-from hourbell.store.pacing import PacedTarget, WaitingRun
+from hourbell.store.pacing import WaitingRun
 
 _ONE_MS = timedelta(milliseconds=1)
 
@@ -34,62 +39,82 @@ class PlannedJob(NamedTuple):
     plan: Plan
 
 
-@dataclass(slots=True)
-class _Released:
+class _Paced:
     """The runs of one job that got a moment, and the first that got one past the horizon."""
 
-    runs: list[PlannedRun]
-    held: PlannedRun | None = None
+    def __init__(self, planned: PlannedJob) -> None:
+        self.planned = planned
+        self.runs: list[PlannedRun] = []
+        self.held: PlannedRun | None = None
+
+    def result(self) -> PlannedJob:
+        plan = self.planned.plan
+        following = plan.next if self.held is None else self.held
+        return self.planned._replace(plan=Plan(runs=tuple(self.runs), next=following, missed=plan.missed))
 
 
-def pace_jobs(connection: Connection, planned: Sequence[PlannedJob], *, until: datetime) -> Iterable[PlannedJob]:
-    """The same jobs, with the runs of rate-limited targets moved to their pace."""
-    targets = pacing.lock_paced_targets(connection, {job.target_id for _, job, _ in planned})
-    if not targets:
+class _Limits:
+    """Locked quotas of tenants and rates of targets, and the moments they have left."""
+
+    def __init__(self, connection: Connection, planned: Sequence[PlannedJob], *, now: datetime) -> None:
+        self._connection = connection
+        self._now = now
+        tenants = quotas.lock_run_quotas(connection, {one.row.tenant_id for one in planned})
+        targets = pacing.lock_paced_targets(connection, {one.job.target_id for one in planned})
+        given = quotas.fetch_tenant_minutes(connection, [one.tenant_id for one in tenants], since=minute_of(now))
+        self._minutes = {one.tenant_id: Minutes(one.max_runs_per_minute, given[one.tenant_id]) for one in tenants}
+        self._paces = {one.target_id: Pace(rate_per_second=one.rate_per_second, burst=one.burst) for one in targets}
+        self._tats = {one.target_id: one.tat for one in targets}
+
+    def apply_to(self, one: PlannedJob) -> bool:
+        """Whether the job's tenant or target has a limit."""
+        return one.row.tenant_id in self._minutes or one.job.target_id in self._paces
+
+    def reserve(self, one: PlannedJob, wanted: datetime) -> datetime:
+        """The moment of a run; given away from now on."""
+        minutes, pace = self._minutes.get(one.row.tenant_id), self._paces.get(one.job.target_id)
+        release = wanted if minutes is None else minutes.reserve(wanted, now=self._now)
+        if pace is not None:
+            release, self._tats[one.job.target_id] = reserve(pace, self._tats[one.job.target_id], release)
+        return release
+
+    def write(self) -> None:
+        """Store what was given away."""
+        taken = {tenant_id: minutes.taken for tenant_id, minutes in self._minutes.items() if minutes.taken}
+        if taken:
+            quotas.write_tenant_minutes(self._connection, taken, since=minute_of(self._now))
+        if self._paces:
+            tats = {target_id: tat for target_id, tat in self._tats.items() if tat is not None}
+            pacing.write_arrival_times(self._connection, tats)
+
+
+def pace_jobs(
+    connection: Connection, planned: Sequence[PlannedJob], *, now: datetime, until: datetime
+) -> Iterable[PlannedJob]:
+    """The same jobs, with the runs of limited tenants and targets moved to moments that these have left."""
+    limits = _Limits(connection, planned, now=now)
+    paced = {one.row.job_id: _Paced(one) for one in planned if limits.apply_to(one)}
+    if not paced:
         return planned
-    paced: dict[UUID, list[PlannedJob]] = {target.target_id: [] for target in targets}
-    others: list[PlannedJob] = []
-    for one in planned:
-        paced.get(one.job.target_id, others).append(one)
-    tats: dict[UUID, datetime] = {}
-    for target in targets:
-        others += _pace_target(target, paced[target.target_id], until, tats)
-    pacing.write_arrival_times(connection, tats)
-    return sorted(others, key=lambda one: one.row.job_id)
-
-
-def _pace_target(
-    target: PacedTarget, planned: Sequence[PlannedJob], until: datetime, tats: dict[UUID, datetime]
-) -> list[PlannedJob]:
-    pace = Pace(rate_per_second=target.rate_per_second, burst=target.burst)
-    tat = target.tat
-    released = {one.row.job_id: _Released([]) for one in planned}
-    for run, row in sorted(_wanted(planned), key=lambda wanted: (wanted[0].fire_at, wanted[1].job_id)):
-        job = released[row.job_id]
+    for run, row in sorted(_wanted(paced.values()), key=lambda wanted: (wanted[0].fire_at, wanted[1].job_id)):
+        job = paced[row.job_id]
         if job.held is not None:
             continue
         if row.scheduled_for == run.scheduled_for and row.next_run_at > run.fire_at:
             release = row.next_run_at  # given away at an earlier claim
         else:
-            release, tat = reserve(pace, tat, run.fire_at)
+            release = limits.reserve(job.planned, run.fire_at)
         moved = PlannedRun(run.scheduled_for, release)
         if release > until:
             job.held = moved
         else:
             job.runs.append(moved)
-    if tat is not None:
-        tats[target.target_id] = tat
-    return [_replaced(one, released) for one in planned]
+    limits.write()
+    return [paced[one.row.job_id].result() if one.row.job_id in paced else one for one in planned]
 
 
-def _wanted(planned: Sequence[PlannedJob]) -> Iterable[tuple[PlannedRun, DueRow]]:
-    return ((run, one.row) for one in planned for run in one.plan.runs)
-
-
-def _replaced(one: PlannedJob, released: Mapping[UUID, _Released]) -> PlannedJob:
-    job = released[one.row.job_id]
-    following = one.plan.next if job.held is None else job.held
-    return one._replace(plan=Plan(runs=tuple(job.runs), next=following, missed=one.plan.missed))
+def _wanted(paced: Iterable[_Paced]) -> Iterable[tuple[PlannedRun, DueRow]]:
+    return ((run, one.planned.row) for one in paced for run in one.planned.plan.runs)
 
 
 def repace_target(connection: Connection, target_id: UUID, *, now: datetime) -> list[LaneMessage]:

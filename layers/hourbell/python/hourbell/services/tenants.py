@@ -16,6 +16,9 @@ from hourbell.store.connection import Database
 KEY_PREFIX = "hb_live_"
 ADMIN = "admin"
 SCOPES = ("jobs:read", "jobs:write", "runs:write", "targets:write", "keys:write", ADMIN)
+# Makes tenants and sets their quotas. No scope of a tenant's own, and not part of admin: only a key that was made with
+# it has it.
+OPERATOR = "operator"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,12 +14,13 @@ TOUCH_EVERY = timedelta(minutes=1)
 
 
 class ValidKey(NamedTuple):
-    """A key that is neither revoked nor expired."""
+    """A key that is neither revoked nor expired, and how often its tenant may call."""
 
     key_id: UUID
     tenant_id: UUID
     scopes: list[str]
     last_used_at: datetime | None
+    max_requests_per_second: int | None
 
 
 class StoredKey(NamedTuple):

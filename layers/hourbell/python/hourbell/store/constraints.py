@@ -21,6 +21,7 @@ class ConflictError(HourbellError):
 
 _MEANINGS = {
     "job_name_key": ("name", "another job has this name"),
+    "tenant_name_key": ("name", "another tenant has this name"),
     "target_name_key": ("name", "another target has this name"),
 }
 

@@ -3,8 +3,10 @@ select
     api_key.key_id,
     api_key.tenant_id,
     api_key.scopes,
-    api_key.last_used_at
+    api_key.last_used_at,
+    tenant.max_requests_per_second
 from api_key
+inner join tenant on api_key.tenant_id = tenant.tenant_id
 where
     (
         api_key.secret_sha256 = %(secret_sha256)s
