@@ -10,7 +10,7 @@ import io
 import json
 import logging
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -36,7 +36,7 @@ def leased(kind: str = "http", **config: Any) -> LeasedRun:
         job_id=JOB, scheduled_for=T0, run_id=RUN, lane="shared", retry={}, timeout_ms=5_000, target_id=UUID(int=1),
         target_kind=kind, target_config={**CONFIG, **config} if kind == "http" else config, overlap="allow",
         payload='{"n":1}', attempt=1, attempts_before=0, token=LEASE, progress=None, fire_at=T0, started_at=T0,
-        limited=False,
+        lease_expires_at=T0 + timedelta(seconds=60), limited=False,
     )  # fmt: skip
 
 
