@@ -362,6 +362,7 @@ class Operations:
     def lease_runs(self, target: str, *, wait: str = "PT20S", limit: int = 1) -> Request[LeasedRuns]:
         """Fetch runs of a target of kind ``pull``, oldest first; waits up to ``wait`` (20 s at most) for the first.
 
+        >>> reports = hourbell.create_target("reports", pull={})
         >>> hourbell.lease_runs("reports", wait="PT0S")["runs"]
         []
         """
