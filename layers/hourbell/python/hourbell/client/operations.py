@@ -244,8 +244,8 @@ class Operations:
         """A page of who changed a job, latest first.
 
         >>> job = hourbell.update_job(nightly["id"], {"tags": {"team": "payments"}})
-        >>> hourbell.job_audit(nightly["id"])["items"][0]["action"]
-        'edited'
+        >>> sorted(change["action"] for change in hourbell.job_audit(nightly["id"])["items"])
+        ['created', 'edited']
         """
         query = {"limit": limit, "cursor": cursor}
         return Request(method="GET", path="/v1/jobs/{id}/audit", variables={"id": job_id}, query=query)
