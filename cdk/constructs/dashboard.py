@@ -23,6 +23,7 @@ class Dashboard(Construct):
             [cloudwatch.AlarmStatusWidget(title="Alarms", alarms=list(alarms), width=24, height=4)],
             self._runs(),
             self._lanes(),
+            self._cold_tier(),
             self._functions(),
             [_graph("API", [self._metrics.api(api_id, name) for name in ("Count", "4xx", "5xx")])],
         ]
@@ -53,6 +54,15 @@ class Dashboard(Construct):
             _graph("Waiting", [lane(name, "ApproximateNumberOfMessagesVisible") for name in LANES]),
             _graph("Oldest message (s)", [lane(name, "ApproximateAgeOfOldestMessage") for name in LANES]),
             _graph("Dead letters", dead),
+        ]
+
+    def _cold_tier(self) -> list[cloudwatch.IWidget]:
+        own = self._metrics.own
+        trouble = ("ColdHoursLate", "ColdSegmentsBroken", "ColdSegmentsRefused")
+        return [
+            _graph("Cold jobs", [own(name, "Sum") for name in ("ColdJobsFrozen", "ColdJobsPromoted")]),
+            _graph("Segments written", [own("ColdSegmentsWritten", "Sum")]),
+            _graph("Cold tier in trouble", [own(name, "Maximum") for name in trouble]),
         ]
 
     def _functions(self) -> list[cloudwatch.IWidget]:

@@ -22,6 +22,7 @@ class ObservabilityStack(Stack):
         topic = AlarmTopic(self, "AlarmTopic", prefix=settings.prefix, emails=settings.alarms.emails).topic
         self._alarms = Alarms(self, "Alarms", prefix=settings.prefix, topic=topic)
         self._watch_runs()
+        self._watch_cold_tier()
         for lane in LANES:
             self._watch_lane(lane)
         for function in settings.functions:
@@ -74,6 +75,35 @@ class ObservabilityStack(Stack):
             self._settings.alarms.pull_age_seconds,
             periods=3,
             description="The workers of a pull target are stopped, or too few: its oldest run waits long.",
+        )
+
+    def _watch_cold_tier(self) -> None:
+        own = self._metrics.own
+        self._alarms.below(
+            "loader-heartbeat-missing",
+            own("LoaderHeartbeat", "Sum"),
+            1,
+            periods=5,
+            description="The loader does not run: far-future jobs do not become hot, and will be late in two hours.",
+        )
+        self._alarms.above(
+            "cold-hours-late",
+            own("ColdHoursLate", "Maximum"),
+            0,
+            description="An hour of the cold tier should have been promoted an hour ago: see the loader's log.",
+        )
+        self._alarms.above(
+            "cold-segments-broken",
+            own("ColdSegmentsBroken", "Maximum"),
+            0,
+            description="A segment is missing or damaged, and its jobs do not become hot: see cold_segment.error.",
+        )
+        self._alarms.above(
+            "cold-segments-refused",
+            own("ColdSegmentsRefused", "Maximum"),
+            0,
+            periods=5,
+            description="S3 does not answer the freezer or the loader.",
         )
 
     def _watch_lane(self, lane: str) -> None:

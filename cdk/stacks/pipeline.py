@@ -20,7 +20,7 @@ from cdk.stacks.data import DataStack
 
 
 class PipelineStack(Stack):
-    """Lanes, scanner, reaper, workers; partitioner and replanner once a day."""
+    """Lanes, scanner, reaper, workers; freezer and loader of the cold tier; partitioner and replanner once a day."""
 
     def __init__(
         self,
@@ -46,6 +46,8 @@ class PipelineStack(Stack):
         self._worker("WorkerSolo", "solo", self.lanes.solo)
         self._partitioner()
         self._replanner()
+        self._freezer()
+        self._loader()
 
     def _function(
         self,
@@ -175,3 +177,31 @@ class PipelineStack(Stack):
             description="Hourbell: plan jobs with the present time-zone data",
             retries=2,
         )
+
+    def _freezer(self) -> None:
+        freezer = self._cold("Freezer", "freezer", "Moves far-future jobs from the intake into segments in S3")
+        self._data.cold_bucket.grant_keep(freezer)
+
+    def _loader(self) -> None:
+        loader = self._cold("Loader", "loader", "Moves the coming hours from the cold tier into the hot one")
+        self._data.cold_bucket.grant_read(loader)
+
+    def _cold(self, id: str, name: str, description: str) -> HourbellFunction:
+        """A function of the cold tier. Its lease lets a doubled tick end in a few milliseconds."""
+        function = self._function(
+            id,
+            name,
+            DatabaseRole.LOADER,
+            self._data.cold_bucket.environment(),
+            description=description,
+            place=self._inside,
+        )
+        Ticks(
+            self,
+            f"{id}Ticks",
+            function=function,
+            every=Duration.minutes(1),
+            inputs={"Every": {}},
+            description=f"Hourbell: {description[0].lower()}{description[1:]}",
+        )
+        return function

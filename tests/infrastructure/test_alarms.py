@@ -17,6 +17,7 @@ RUNS = {
     "runs-late",
     "api-5xx",
 }
+COLD_TIER = {"loader-heartbeat-missing", "cold-hours-late", "cold-segments-broken", "cold-segments-refused"}
 LANES = {f"{lane}-{what}" for lane in ("shared", "solo") for what in ("depth", "age", "dead-letters")}
 DATABASE = {"database-capacity", "database-connections-borrow", "database-transaction-ids"}
 
@@ -28,7 +29,7 @@ def alarms(assembly: Assembly) -> dict[str, dict[str, object]]:
 
 def expected(settings: StageSettings) -> set[str]:
     functions = {f"{function}-{what}" for function in settings.functions for what in ("errors", "throttles")}
-    return RUNS | LANES | functions | (DATABASE if settings.network else set())
+    return RUNS | COLD_TIER | LANES | functions | (DATABASE if settings.network else set())
 
 
 def test_these_are_the_alarms(assembly: Assembly, settings: StageSettings) -> None:
@@ -42,6 +43,11 @@ def test_every_alarm_speaks_to_the_topic_when_it_begins_and_when_it_ends(assembl
         assert alarm["AlarmDescription"], name
 
 
+def test_a_loader_that_says_nothing_is_missing(assembly: Assembly) -> None:
+    alarm = alarms(assembly)["loader-heartbeat-missing"]
+    assert (alarm["MetricName"], alarm["TreatMissingData"]) == ("LoaderHeartbeat", "breaching")
+
+
 def test_a_scanner_that_says_nothing_is_missing(assembly: Assembly, settings: StageSettings) -> None:
     alarm = alarms(assembly)["scanner-heartbeat-missing"]
     assert (alarm["Namespace"], alarm["MetricName"]) == ("Hourbell", "ScannerHeartbeat")
@@ -51,8 +57,16 @@ def test_a_scanner_that_says_nothing_is_missing(assembly: Assembly, settings: St
     assert alarm["ComparisonOperator"] == "LessThanThreshold"
 
 
-@pytest.mark.parametrize(("alarm", "metric"), [("runs-dead", "RunsDead"), ("jobs-invalid", "JobsInvalid")])
-def test_one_dead_run_or_broken_job_is_enough(assembly: Assembly, alarm: str, metric: str) -> None:
+@pytest.mark.parametrize(
+    ("alarm", "metric"),
+    [
+        ("runs-dead", "RunsDead"),
+        ("jobs-invalid", "JobsInvalid"),
+        ("cold-segments-broken", "ColdSegmentsBroken"),
+        ("cold-hours-late", "ColdHoursLate"),
+    ],
+)
+def test_one_dead_run_broken_job_or_segment_is_enough(assembly: Assembly, alarm: str, metric: str) -> None:
     properties = alarms(assembly)[alarm]
     assert properties["MetricName"] == metric
     assert (properties["Threshold"], properties["EvaluationPeriods"]) == (0, 1)

@@ -6,6 +6,7 @@ import pytest
 from hourbell.settings import (
     ApiSettings,
     AuthorizerSettings,
+    ColdSettings,
     MigratorSettings,
     ReaperSettings,
     ScannerSettings,
@@ -20,6 +21,8 @@ from tests.infrastructure.templates import Assembly
 KINDS: dict[str, type[Settings]] = {
     "api": ApiSettings,
     "authorizer": AuthorizerSettings,
+    "freezer": ColdSettings,
+    "loader": ColdSettings,
     "migrator": MigratorSettings,
     "partitioner": SchemaSettings,
     "reaper": ReaperSettings,
@@ -66,6 +69,8 @@ def test_each_function_connects_as_its_own_database_role(assembly: Assembly) -> 
     assert users == {
         "api": "hourbell_api",
         "authorizer": "hourbell_authorizer",
+        "freezer": "hourbell_loader",
+        "loader": "hourbell_loader",
         "partitioner": "hourbell_migrator",
         "reaper": "hourbell_scanner",
         "replanner": "hourbell_scanner",

@@ -83,10 +83,17 @@ def read_segments() -> dict[str, set[str]]:
     }
 
 
+def keep_segments() -> dict[str, set[str]]:
+    write = {action: {SEGMENTS} for action in ("s3:DeleteObject", "s3:PutObject")}
+    return {**read_segments(), **write, "kms:GenerateDataKey": {DATA_KEY}}
+
+
 def expected(stage: str) -> Table:
     return {
         "api": {**send(), **read_segments(), **read_secrets(SIGNING_KEY)},
         "authorizer": {},
+        "freezer": keep_segments(),
+        "loader": read_segments(),
         "migrator": read_secrets(FIRST_KEY),
         "partitioner": {},
         "reaper": {**send(), **watch(), "events:PutEvents": {EVENT_BUS}},
@@ -100,6 +107,8 @@ def expected(stage: str) -> Table:
 PROD_DATABASE: Table = {
     "api": connect("hourbell_api"),
     "authorizer": connect("hourbell_authorizer"),
+    "freezer": connect("hourbell_loader"),
+    "loader": connect("hourbell_loader"),
     "migrator": read_secrets(FIRST_KEY, "AuroraCluster.MasterUserSecret.SecretArn"),
     "partitioner": connect("hourbell_migrator"),
     "reaper": connect("hourbell_scanner"),

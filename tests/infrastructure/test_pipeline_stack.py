@@ -84,9 +84,10 @@ def test_each_scanner_ticks_every_minute_with_its_shards(assembly: Assembly, set
     assert [(shards["first_shard"], shards["last_shard"]) for shards in inputs] == settings.shard_ranges()
 
 
-def test_the_reaper_ticks_every_minute_partitioner_and_replanner_daily(assembly: Assembly) -> None:
+def test_reaper_freezer_and_loader_tick_every_minute_partitioner_and_replanner_daily(assembly: Assembly) -> None:
     rates = {rule.name: rule.properties["ScheduleExpression"] for rule in assembly.of_type("AWS::Events::Rule")}
-    assert rates["ReaperTicksEvery"] == "rate(1 minute)"
+    for name in ("Reaper", "Freezer", "Loader"):
+        assert rates[f"{name}TicksEvery"] == "rate(1 minute)"
     assert rates["PartitionerTicksEvery"] == rates["ReplannerTicksEvery"] == "rate(1 day)"
 
 
@@ -103,7 +104,7 @@ def test_a_daily_task_that_fails_is_tried_again(assembly: Assembly) -> None:
 
 def test_a_late_or_failed_scan_is_left_to_the_next_tick(assembly: Assembly) -> None:
     configs = {config.name: config.properties for config in assembly.of_type("AWS::Lambda::EventInvokeConfig")}
-    for name in ("ScannerTicksInvoke", "ReaperTicksInvoke"):
+    for name in ("ScannerTicksInvoke", "ReaperTicksInvoke", "FreezerTicksInvoke", "LoaderTicksInvoke"):
         assert configs[name]["MaximumRetryAttempts"] == 0
         assert configs[name]["MaximumEventAgeInSeconds"] == 60
 

@@ -37,6 +37,8 @@ ALLOWED = {
     "authorizer": POSTGRES,
     "scanner": POSTGRES | PLANNING,
     "reaper": POSTGRES,
+    "freezer": POSTGRES,
+    "loader": POSTGRES,
     "worker": POSTGRES | PLANNING | CALLING,
     "migrator": POSTGRES,
     "partitioner": POSTGRES,
@@ -80,7 +82,7 @@ def test_only_the_api_imports_the_api(function: str):
     assert not any(name.startswith(("hourbell.api.", "hourbell.services.jobs")) for name in loaded)
 
 
-@pytest.mark.parametrize("function", ["reaper", "partitioner", "migrator", "authorizer"])
+@pytest.mark.parametrize("function", ["reaper", "freezer", "loader", "partitioner", "migrator", "authorizer"])
 def test_a_function_that_plans_nothing_imports_no_schedules(function: str):
     loaded = imported("handler", str(ROOT / "functions" / function))
     assert not any(name.startswith(("hourbell.domain.schedule", "hourbell.domain.cron")) for name in loaded)

@@ -61,7 +61,7 @@ def test_the_scanner_event_is_a_range_of_shards():
     assert 0 <= event["first_shard"] <= event["last_shard"] < SHARDS
 
 
-@pytest.mark.parametrize("name", ["reaper", "partitioner"])
+@pytest.mark.parametrize("name", ["reaper", "freezer", "loader", "partitioner"])
 def test_clocked_functions_take_an_empty_event(name: str):
     assert load(name) == {}
 

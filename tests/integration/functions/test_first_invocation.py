@@ -42,6 +42,8 @@ FUNCTIONS = {
     "authorizer": ("hourbell_authorizer", HEAVY),
     "scanner": ("hourbell_scanner", HEAVY),
     "reaper": ("hourbell_scanner", HEAVY),
+    "freezer": ("hourbell_loader", HEAVY),
+    "loader": ("hourbell_loader", HEAVY),
     "worker": ("hourbell_worker", HEAVY - {"boto3", "httpx"}),
     "partitioner": ("hourbell_migrator", HEAVY),
     "replanner": ("hourbell_migrator", HEAVY),

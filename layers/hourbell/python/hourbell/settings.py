@@ -138,6 +138,12 @@ class SchemaSettings(Settings):
     """Partitioner and replanner: the database, and nothing else."""
 
 
+class ColdSettings(Settings):
+    """Freezer and loader."""
+
+    cold_bucket: str
+
+
 class MigratorSettings(Settings):
     """The migrator. ``first_key_secret`` names what the first API key is made of (``services.first_key``)."""
 

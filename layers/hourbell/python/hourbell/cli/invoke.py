@@ -17,7 +17,10 @@ _DEPLOYED_AS = {"worker": "worker-shared"}
 
 def invoke(
     function: Annotated[
-        str, typer.Argument(help="api, authorizer, scanner, reaper, worker, migrator, partitioner, replanner.")
+        str,
+        typer.Argument(
+            help="api, authorizer, scanner, reaper, freezer, loader, worker, migrator, partitioner, replanner."
+        ),
     ],
     event: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The event, as JSON: events/scanner.json")],
 ) -> None:

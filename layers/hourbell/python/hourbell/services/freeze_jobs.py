@@ -138,17 +138,20 @@ class _Freezer:
 
     def _store(self, drafts: Iterator[_Draft]) -> None:
         """Store drafts, a group at a time: all its objects, then one transaction."""
-        with ThreadPoolExecutor(PUTS_AT_ONCE) as pool:
-            self._objects.client()  # built once, before the threads want it
-            for group in _groups(drafts):
-                versions = list(pool.map(self._put, group))
-                stored = [(draft, version[0]) for draft, version in zip(group, versions, strict=True) if version]
-                self.total.unstored += len(group) - len(stored)
-                if stored:
-                    self._enter(stored)
-                if not self._time_left():
-                    self.total.drained = False
-                    return
+        for group in _groups(drafts):
+            versions = self._put_all(group)
+            stored = [(draft, version[0]) for draft, version in zip(group, versions, strict=True) if version]
+            self.total.unstored += len(group) - len(stored)
+            if stored:
+                self._enter(stored)
+            if not self._time_left():
+                self.total.drained = False
+                return
+
+    def _put_all(self, group: Sequence[_Draft]) -> list[tuple[str | None] | None]:
+        self._objects.client()  # built once, before the threads want it
+        with ThreadPoolExecutor(len(group)) as pool:
+            return list(pool.map(self._put, group))
 
     def _put(self, draft: _Draft) -> tuple[str | None] | None:
         try:
