@@ -14,6 +14,7 @@ from hourbell.cli import (
     job_edit,
     jobs,
     keys,
+    lanes,
     run_redrive,
     run_tail,
     runs,
@@ -52,6 +53,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(targets.app, name="targets")
 app.add_typer(keys.app, name="keys")
 app.add_typer(tenants.app, name="tenants")
+app.add_typer(lanes.app, name="lanes")
 
 
 def main() -> None:

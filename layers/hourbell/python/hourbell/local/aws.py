@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from botocore.config import Config
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_sqs import SQSClient
 
 FUNCTION_PREFIX = "hourbell-local-"
 
@@ -29,6 +30,11 @@ def lambda_client(endpoint: str, *, timeout_seconds: float = 120) -> LambdaClien
 def cloudformation_client(endpoint: str) -> CloudFormationClient:
     """A client of the stacks."""
     return _session().client("cloudformation", endpoint_url=endpoint, config=_config(60))
+
+
+def sqs_client(endpoint: str) -> SQSClient:
+    """A client of the lanes."""
+    return _session().client("sqs", endpoint_url=endpoint, config=_config(30))
 
 
 def _session() -> Session:
