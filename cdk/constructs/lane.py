@@ -24,13 +24,14 @@ class Lane(Construct):
     ) -> None:
         super().__init__(scope, id)
         self._lane = lane
+        self.visibility_seconds = lane.visibility_seconds(worker)
         self.dead_letters = self._queue(
             "DeadLetters", f"{prefix}-{name}-dead", retention_period=Duration.days(DEAD_LETTER_DAYS)
         )
         self.queue = self._queue(
             "Queue",
             f"{prefix}-{name}",
-            visibility_timeout=Duration.seconds(lane.visibility_seconds(worker)),
+            visibility_timeout=Duration.seconds(self.visibility_seconds),
             dead_letter_queue=sqs.DeadLetterQueue(max_receive_count=lane.max_receives, queue=self.dead_letters),
         )
 

@@ -120,6 +120,7 @@ class PipelineStack(Stack):
             "HOURBELL_LANE": name,
             "HOURBELL_LEASE_SECONDS": str(self._settings.lease_seconds),
             "HOURBELL_HEARTBEAT_SECONDS": str(self._settings.heartbeat_seconds),
+            "HOURBELL_VISIBILITY_SECONDS": str(lane.visibility_seconds),
             "HOURBELL_PRIVATE_TARGETS": self._settings.private_targets,
             **allowed_targets_environment(self, settings=self._settings),
         }

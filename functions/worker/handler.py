@@ -13,7 +13,7 @@ from hourbell.environment import aws_caller, make_database, make_lanes, stage_ke
 from hourbell.lanes.deliveries import batch_response, message_ids, read_event
 from hourbell.observability import configure_logging, emit
 from hourbell.services.execute_attempt import AttemptExecutor
-from hourbell.services.execute_batch import Executor, execute_batch
+from hourbell.services.execute_batch import Executor, Visibility, execute_batch
 from hourbell.settings import WorkerSettings
 from hourbell.targets.client import make_client
 from hourbell.targets.http import HttpCaller
@@ -32,7 +32,7 @@ def wiring() -> tuple[WorkerSettings, asyncio.Runner, Executor]:
     settings = WorkerSettings.from_env()
     # One event loop for the environment's life: connections to targets and database outlive an invocation.
     runner = asyncio.Runner()
-    database = make_database(settings)
+    database, lanes = make_database(settings), make_lanes(settings)
     http = HttpCaller(
         client=make_client(private_allowed=settings.private_targets),
         clock=_now,
@@ -41,11 +41,12 @@ def wiring() -> tuple[WorkerSettings, asyncio.Runner, Executor]:
     attempts = AttemptExecutor(callers=Callers(http=http, aws=partial(aws_caller, settings)))
     executor = Executor(
         database=database,
-        lanes=make_lanes(settings),
+        lanes=lanes,
         execute=attempts.execute,
         clock=_now,
         heartbeat=timedelta(seconds=settings.heartbeat_seconds),
         lease=timedelta(seconds=settings.lease_seconds),
+        visibility=Visibility(term=timedelta(seconds=settings.visibility_seconds), keep=lanes.keep),
     )
     _warm(runner, executor, settings)
     return settings, runner, executor

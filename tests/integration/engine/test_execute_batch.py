@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
 from hourbell.domain.outcome import AttemptOutcome, AttemptResult
+from hourbell.domain.run_state import Lane
 from hourbell.lanes.deliveries import Delivery
 from hourbell.lanes.messages import LaneMessage
-from hourbell.services.execute_batch import BatchReport, Executor, execute_batch
+from hourbell.services.execute_batch import BatchReport, Executor, Visibility, execute_batch
 from hourbell.store import executions
 from hourbell.store.connection import Database
 from hourbell.store.executions import LeasedRun
@@ -167,6 +168,35 @@ def test_the_heartbeat_extends_the_lease_while_the_target_works(bench: Bench, se
 
     asyncio.run(bench.closing(scenario()))
     assert run_row(seed, "state") == ("succeeded",)
+
+
+def test_the_heartbeat_keeps_the_message_of_a_long_run_before_its_visibility_ends(bench: Bench, seed: Seeder):
+    long, short = (seed.run(seed.job(), PAST) for _ in range(2))
+    batch = [Delivery(message_id=m, message=one, receipt=m) for m, one in (("long", long), ("short", short))]
+    kept: list[tuple[Lane, list[str], int]] = []
+    now = datetime.now(UTC)
+
+    async def execute(run: LeasedRun) -> AttemptResult:
+        nonlocal now
+        if run.job_id == long.job_id:
+            now += timedelta(seconds=60)  # three heartbeats are left of the message's time
+            async with asyncio.timeout(5):
+                while not kept:
+                    await asyncio.sleep(0)
+        return OK
+
+    async def scenario() -> None:
+        visibility = Visibility(term=timedelta(seconds=60.05), keep=lambda *given: kept.append(given))
+        executor = replace(
+            bench.executor(heartbeat=timedelta(milliseconds=20), visibility=visibility),
+            execute=execute,
+            clock=lambda: now,
+        )
+        await execute_batch(executor, batch)
+
+    asyncio.run(bench.closing(scenario()))
+    assert kept == [(Lane.SHARED, ["long"], 61)]
+    assert [state for _, _, state in seed.runs()] == ["succeeded", "succeeded"]
 
 
 def test_a_failed_attempt_is_sent_again_with_the_same_run(bench: Bench, seed: Seeder):

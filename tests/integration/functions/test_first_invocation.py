@@ -101,6 +101,7 @@ def environment(aws: str, database: str) -> dict[str, str]:
         "HOURBELL_ALLOWED_TARGETS": "",
         "HOURBELL_LEASE_SECONDS": "60",
         "HOURBELL_HEARTBEAT_SECONDS": "20",
+        "HOURBELL_VISIBILITY_SECONDS": "720",
         "HOURBELL_LANE": "shared",
         "HOURBELL_EVENT_BUS": "hourbell-test",
     }

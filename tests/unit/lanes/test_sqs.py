@@ -116,6 +116,16 @@ def test_what_a_worker_has_taken_is_no_backlog(lanes: SqsLanes):
     assert lanes.backlog(Lane.SHARED) == 1
 
 
+def test_what_a_worker_keeps_is_not_delivered_again(lanes: SqsLanes):
+    lanes.send([message(n) for n in range(12)], now=T0)
+    taken = {"QueueUrl": lanes.urls[Lane.SHARED], "MaxNumberOfMessages": 10, "VisibilityTimeout": 0}
+    first = [m for _ in range(2) for m in lanes.client().receive_message(**taken)["Messages"]]
+    latest = {m["Body"]: m["ReceiptHandle"] for m in first}
+    lanes.keep(Lane.SHARED, list(latest.values()), 60)
+    assert lanes.backlog(Lane.SHARED) == 12 - len(latest)
+    lanes.keep(Lane.SHARED, ["nonsense"], 60)  # refused, and no error of the worker's
+
+
 class sent_batches:  # noqa: N801 - reads as a phrase where it is used
     """An SQS client that answers as told and remembers the entries it was given."""
 

@@ -124,10 +124,14 @@ class ApiSettings(TargetSettings):
 
 
 class WorkerSettings(TargetSettings):
-    """A worker of one lane. ``heartbeat_seconds``: how often it extends its leases."""
+    """A worker of one lane. ``heartbeat_seconds``: how often it extends its leases.
+
+    ``visibility_seconds``: how long the lane keeps a delivered message from other workers.
+    """
 
     lane: str
     heartbeat_seconds: float
+    visibility_seconds: float
 
 
 class AuthorizerSettings(Settings):

@@ -18,10 +18,14 @@ from hourbell.lanes.messages import LaneMessage, MessageError, decode_message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """A message as SQS delivered it; ``message_id`` is what a partial batch response names."""
+    """A message as SQS delivered it; ``message_id`` is what a partial batch response names.
+
+    ``receipt``: what this delivery is known by; empty where there is no queue.
+    """
 
     message_id: str
     message: LaneMessage
+    receipt: str = ""
 
     @property
     def key(self) -> tuple[UUID, datetime]:
@@ -42,7 +46,9 @@ def read_event(event: Mapping[str, Any]) -> tuple[list[Delivery], list[str]]:
     deliveries, unreadable = [], []
     for record in event.get("Records") or []:
         try:
-            deliveries.append(Delivery(message_id=record["messageId"], message=decode_message(record["body"])))
+            message = decode_message(record["body"])
+            receipt = str(record.get("receiptHandle") or "")
+            deliveries.append(Delivery(message_id=record["messageId"], message=message, receipt=receipt))
         except MessageError:
             unreadable.append(str(record["messageId"]))
     return deliveries, unreadable

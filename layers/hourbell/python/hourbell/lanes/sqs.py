@@ -77,6 +77,23 @@ class SqsLanes:
         reply = self.client().get_queue_attributes(QueueUrl=self.urls[lane], AttributeNames=[name])
         return int(reply["Attributes"][name])
 
+    def keep(self, lane: Lane, receipts: Sequence[str], seconds: int) -> None:
+        """Keep delivered messages from other workers for so long from now.
+
+        What SQS refuses may be delivered again, and finds its run leased.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        for start in range(0, len(receipts), SQS_BATCH):
+            entries = [
+                {"Id": str(index), "ReceiptHandle": receipt, "VisibilityTimeout": seconds}
+                for index, receipt in enumerate(receipts[start : start + SQS_BATCH])
+            ]
+            try:
+                self.client().change_message_visibility_batch(QueueUrl=self.urls[lane], Entries=entries)
+            except (BotoCoreError, ClientError) as error:
+                logger.warning("visibility not extended", extra={"action": "keep", "lane": lane, "error": str(error)})
+
     def _send_batch(self, lane: Lane, batch: Sequence[LaneMessage], now: datetime) -> list[LaneMessage]:
         from botocore.exceptions import BotoCoreError, ClientError
 

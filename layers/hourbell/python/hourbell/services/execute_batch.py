@@ -7,7 +7,8 @@
 
 1. Each message waits in a heap until its run may start; all that are due at the same moment are leased together, with
    their jobs and targets as they are *now*. Leasing at the last moment is what makes edits take effect at once.
-2. Leased runs are called concurrently. A heartbeat extends their leases; one that is lost cancels its attempt.
+2. Leased runs are called concurrently. A heartbeat extends their leases, and the visibility timeouts of their messages
+   before these end; a lease that is lost cancels its attempt.
 3. Outcomes are recorded together, as many as are there when the database is free, fenced by lease token.
 4. A retry gets a new message with a delay, or, past the lanes' limit, waits in ``wake_at`` for the reaper.
 5. Only a message whose outcome could not be recorded is answered as failed.
@@ -18,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -50,8 +52,22 @@ Execute = Callable[[LeasedRun], Awaitable[AttemptResult]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Visibility:
+    """How long the lanes keep a delivered message from other workers, and how that is extended.
+
+    ``keep``: the lane, what the deliveries are known by, seconds from now.
+    """
+
+    term: timedelta
+    keep: Callable[[Lane, Sequence[str], int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Executor:
-    """What a batch needs from outside. ``execute`` makes one attempt and never raises but for cancellation."""
+    """What a batch needs from outside. ``execute`` makes one attempt and never raises but for cancellation.
+
+    ``visibility`` None: messages do not come from a queue.
+    """
 
     database: Database
     lanes: Lanes
@@ -59,6 +75,7 @@ class Executor:
     clock: Callable[[], datetime]
     heartbeat: timedelta = executions.HEARTBEAT
     lease: timedelta = executions.LEASE
+    visibility: Visibility | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +106,12 @@ class _Batch:
 
     def __init__(self, executor: Executor, deliveries: Sequence[Delivery]) -> None:
         self._executor = executor
+        self._deliveries = deliveries
         self._waiting = _unique(deliveries)
         self._turn = asyncio.Lock()
         self._outcomes: asyncio.Queue[_Outcome | None] = asyncio.Queue()
         self._attempts: dict[UUID, tuple[LeasedRun, asyncio.Task[None]]] = {}
+        self._visible_at = None if executor.visibility is None else executor.clock() + executor.visibility.term
         self._by_key: dict[RunKey, list[str]] = {}
         for delivery in deliveries:
             self._by_key.setdefault(delivery.key, []).append(delivery.message_id)
@@ -203,6 +222,19 @@ class _Batch:
             )
             if held:
                 await self._extend(held)
+                await self._keep_messages({(job_id, scheduled_for) for job_id, scheduled_for, _ in held})
+
+    async def _keep_messages(self, held: set[RunKey]) -> None:
+        """Extend visibility in time: with three heartbeats to go, two may fail."""
+        visibility = self._executor.visibility
+        now = self._executor.clock()
+        if visibility is None or self._visible_at is None or self._visible_at - now > 3 * self._executor.heartbeat:
+            return
+        kept = [delivery for delivery in self._deliveries if delivery.key in held and delivery.receipt]
+        for lane in {delivery.message.lane for delivery in kept}:
+            receipts = [delivery.receipt for delivery in kept if delivery.message.lane is lane]
+            await asyncio.to_thread(visibility.keep, lane, receipts, math.ceil(visibility.term.total_seconds()))
+        self._visible_at = now + visibility.term
 
     async def _extend(self, held: list[tuple[UUID, datetime, UUID]]) -> None:
         try:
