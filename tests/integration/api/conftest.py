@@ -16,6 +16,7 @@ import pytest
 from hourbell.api.app import Application
 from hourbell.api.calls import Api
 from hourbell.api.schemas import REPLIES
+from hourbell.cold.objects import ColdObjects
 from hourbell.domain.ids import new_id
 from hourbell.services.claim_due import claim_shards
 from hourbell.services.jobs import Scheduler
@@ -191,9 +192,19 @@ def admin(conninfo: str) -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
+def no_s3() -> Any:
+    raise AssertionError("S3 was read for a job that is not in a segment")
+
+
 @pytest.fixture
-def application(database: Database, lanes: RecordingLanes) -> Application:
-    scheduler = Scheduler(database=database, lanes=lanes, horizon=HORIZON)
+def objects() -> ColdObjects:
+    """The cold tier without its segments: the intake is in the database."""
+    return ColdObjects(bucket="none", client=no_s3)
+
+
+@pytest.fixture
+def application(database: Database, lanes: RecordingLanes, objects: ColdObjects) -> Application:
+    scheduler = Scheduler(database=database, lanes=lanes, horizon=HORIZON, cold=objects)
     return Application(Api(scheduler=scheduler, stage_key=lambda: b"stage secret", target_rules=lambda: RULES))
 
 

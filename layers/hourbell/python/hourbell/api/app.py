@@ -118,6 +118,8 @@ class Application:
         database = TenantDatabase(self._api.scheduler.database, _actor(caller, event))
         if caller.max_requests_per_second is not None and operation.scope is not None:
             admit_request(database, caller.tenant_id, max_per_second=caller.max_requests_per_second, now=call.now)
+        if operation.addresses_job:
+            call = call.addressed(database)
         if operation.acts:
             return answer_once(operation, call, database, request=f"{operation.method} {event.get('rawPath')}")
         return operation.handle(call.through(database=database))

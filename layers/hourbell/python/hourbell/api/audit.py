@@ -25,7 +25,12 @@ def list_job_audit(call: Call) -> Reply:
         call,
         job_id,
         lambda before_id, limit: audit.list_job_audit(
-            call.api.scheduler.database, call.tenant_id, job_id, before_id=before_id, limit=limit
+            call.api.scheduler.database,
+            call.tenant_id,
+            job_id,
+            before_id=before_id,
+            limit=limit,
+            cold_job=call.cold_job,
         ),
     )
 
@@ -66,6 +71,7 @@ OPERATIONS = (
         name="listJobAudit",
         summary="Who changed a job, and what",
         handle=list_job_audit,
+        addresses_job=True,
         scope="jobs:read",
         reply="list of Change",
         query=PAGE,

@@ -21,6 +21,7 @@ def backfill_job(call: Call) -> Reply:
         call.path_id("job", "job"),
         service.Span(parse_instant(body.from_, field="from"), parse_instant(body.to, field="to")),
         dry_run=body.dry_run,
+        cold_job=call.cold_job,
         now=call.now,
     )
     runs = sum(one.existing is None for one in found)
@@ -43,6 +44,7 @@ OPERATIONS = (
         name="backfillJob",
         summary="Run occurrences that have gone by without a run, up to 10,000 a call",
         handle=backfill_job,
+        addresses_job=True,
         scope="runs:write",
         body="BackfillIn",
         reply="Backfill",

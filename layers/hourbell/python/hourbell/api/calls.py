@@ -25,11 +25,13 @@ from hourbell.lanes.sqs import Lanes
 from hourbell.services.authenticate import Principal
 from hourbell.services.errors import NotFoundError
 from hourbell.services.jobs import Scheduler
+from hourbell.services.tiers import find_in_cold
 from hourbell.store.connection import Database
 from hourbell.store.executions import LEASE
 from hourbell.targets.registry import check_config
 
 if TYPE_CHECKING:
+    from hourbell.cold.record import ColdJob
     from hourbell.targets.rules import TargetRules
 
 MAX_BODY_BYTES = 1_048_576
@@ -79,7 +81,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request. ``path``: its variables; ``query``: checked text by name; ``raw_body``: as the gateway gave it."""
+    """One request. ``path``: its variables; ``query``: checked text by name; ``raw_body``: as the gateway gave it.
+
+    ``cold_job``: where the id in the path leads to, if that is a cold job.
+    """
 
     api: Api
     caller: Principal | None
@@ -89,6 +94,7 @@ class Call:
     headers: Mapping[str, str]
     raw_body: str
     is_base64: bool
+    cold_job: ColdJob | None = None
 
     @property
     def principal(self) -> Principal:
@@ -107,6 +113,16 @@ class Call:
         scheduler = self.api.scheduler
         there = replace(scheduler, database=database, lanes=scheduler.lanes if lanes is None else lanes)
         return replace(self, api=replace(self.api, scheduler=there))
+
+    def addressed(self, database: Database) -> Call:
+        """The same request, with the cold job that the id in its path leads to. Reads S3: outside of any transaction.
+
+        Raises:
+            NotFoundError: it is no job id. ColdUnavailableError, SegmentError: the record cannot be read.
+        """
+        job_id = self.path_id("job", "job")
+        cold_job = find_in_cold(database, self.api.scheduler.cold, self.tenant_id, job_id)
+        return replace(self, cold_job=cold_job)
 
     def check_target(self, kind: TargetKind, config: Mapping[str, Any]) -> dict[str, Any]:
         """What is stored of a target's config, if the stage lets this tenant have it.
@@ -208,8 +224,12 @@ class Call:
         limit: int,
         encode: Callable[[T], str],
         position: Callable[[T], Sequence[int | str]],
+        then: Sequence[int | str] | None = None,
     ) -> Reply:
-        """The page of up to ``limit`` items; ``items`` holds one more when there is a next page."""
+        """The page of up to ``limit`` items; ``items`` holds one more when there is a next page.
+
+        ``then``: where it goes on after all of them, for lists that have to look further without having an item.
+        """
         texts: list[str] = []
         size = 0
         for item in items[:limit]:
@@ -220,7 +240,9 @@ class Call:
             texts.append(text)
         cursor = "null"
         if len(texts) < len(items):
-            cursor = strict_json.dump(self.api.cursors.issue(listing, position(items[len(texts) - 1]), now=self.now))
+            then = position(items[len(texts) - 1])
+        if then is not None:
+            cursor = strict_json.dump(self.api.cursors.issue(listing, then, now=self.now))
         return Reply(body=f'{{"items":[{",".join(texts)}],"next_cursor":{cursor}}}')
 
 

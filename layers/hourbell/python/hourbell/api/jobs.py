@@ -9,13 +9,14 @@ import json
 from typing import Any
 from uuid import UUID
 
-from hourbell.api import strict_json
+from hourbell.api import cold_lists, strict_json
 from hourbell.api.calls import Call, Reply
 from hourbell.api.cursors import Listing
 from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
 from hourbell.api.runs import STATE, STATES, run_page
 from hourbell.api.strict_json import bad
 from hourbell.api.views import encode_json, etag, job_json, job_mapping, preview_json, run_json, stretch_json
+from hourbell.domain.cold import Tier
 from hourbell.domain.ids import decode
 from hourbell.domain.instants import epoch_ms, from_epoch_ms, parse_instant
 from hourbell.domain.limits import PREVIEW_MAX
@@ -43,8 +44,13 @@ def create_job(call: Call) -> Reply:
 
 
 def list_jobs(call: Call) -> Reply:
-    """Newest first."""
-    call.only_query("state", "tag", "name", "q", "target", *PAGE_NAMES)
+    """Newest first; those of the hot tier, and by its name one of either."""
+    call.only_query(*cold_lists.QUERY_NAMES)
+    tier = call.choice("tier", cold_lists.TIERS)
+    if tier == Tier.COLD:
+        return cold_lists.list_cold_jobs(call)
+    if call.one("due_before") is not None:
+        raise bad("due_before", "goes with tier=cold")
     filters: dict[str, Any] = {
         "state": call.choice("state", _SHOWN_STATES),
         "tag": sorted(call.query.get("tag", ())),
@@ -52,7 +58,7 @@ def list_jobs(call: Call) -> Reply:
         "q": call.one("q"),
         "target": call.one("target"),
     }
-    listing = Listing(name="jobs", tenant_id=call.tenant_id, filters=filters)
+    listing = Listing(name="jobs", tenant_id=call.tenant_id, filters={**filters, "tier": tier})
     position, limit = call.position(listing), call.limit()
     found = jobs.list_jobs(
         call.api.scheduler,
@@ -62,12 +68,15 @@ def list_jobs(call: Call) -> Reply:
         limit=limit + 1,
         now=call.now,
     )
+    name = filters["name"]
+    if name is not None and tier is None and position is None and not found:
+        found = cold_lists.find_by_name(call, name, filters)
     return call.page(listing, found, limit=limit, encode=job_json, position=lambda job: [job.stored.job_id.hex])
 
 
 def get_job(call: Call) -> Reply:
     """A deleted job is gone."""
-    return _reply(jobs.get_job(call.api.scheduler, call.tenant_id, _job_id(call), now=call.now))
+    return _reply(jobs.get_job(call.api.scheduler, call.tenant_id, _job_id(call), cold_job=call.cold_job, now=call.now))
 
 
 def edit_job(call: Call) -> Reply:
@@ -78,13 +87,28 @@ def edit_job(call: Call) -> Reply:
         return _revised(call, stored, text)
 
     return _reply(
-        jobs.edit_job(call.api.scheduler, call.tenant_id, _job_id(call), revise, expected=call.expected(), now=call.now)
+        jobs.edit_job(
+            call.api.scheduler,
+            call.tenant_id,
+            _job_id(call),
+            revise,
+            expected=call.expected(),
+            cold_job=call.cold_job,
+            now=call.now,
+        )
     )
 
 
 def delete_job(call: Call) -> Reply:
     """Its runs stay on record."""
-    jobs.delete_job(call.api.scheduler, call.tenant_id, _job_id(call), expected=call.expected(), now=call.now)
+    jobs.delete_job(
+        call.api.scheduler,
+        call.tenant_id,
+        _job_id(call),
+        expected=call.expected(),
+        cold_job=call.cold_job,
+        now=call.now,
+    )
     return Reply(status=204)
 
 
@@ -100,6 +124,7 @@ def pause_job(call: Call) -> Reply:
             _job_id(call),
             note=model.note,
             expected=call.expected(),
+            cold_job=call.cold_job,
             now=call.now,
         )
     )
@@ -117,6 +142,7 @@ def resume_job(call: Call) -> Reply:
             _job_id(call),
             missed=Missed(model.missed),
             expected=call.expected(),
+            cold_job=call.cold_job,
             now=call.now,
         )
     )
@@ -128,7 +154,14 @@ def skip_next(call: Call) -> Reply:
 
     models.validated(models.EmptyIn, call.json_object(optional=True)[1])
     return _reply(
-        jobs.skip_next(call.api.scheduler, call.tenant_id, _job_id(call), expected=call.expected(), now=call.now)
+        jobs.skip_next(
+            call.api.scheduler,
+            call.tenant_id,
+            _job_id(call),
+            expected=call.expected(),
+            cold_job=call.cold_job,
+            now=call.now,
+        )
     )
 
 
@@ -145,6 +178,7 @@ def trigger_job(call: Call) -> Reply:
         call.tenant_id,
         _job_id(call),
         payload=None if payload is None else models.check_payload(strict_json.compact(payload)),
+        cold_job=call.cold_job,
         now=call.now,
     )
     return Reply(status=202, body=run_json(run))
@@ -154,7 +188,9 @@ def list_upcoming(call: Call) -> Reply:
     """By the schedule alone, paused or not."""
     call.only_query("count")
     count = call.number("count", 10, maximum=PREVIEW_MAX)
-    found = jobs.list_upcoming(call.api.scheduler, call.tenant_id, _job_id(call), count=count, now=call.now)
+    found = jobs.list_upcoming(
+        call.api.scheduler, call.tenant_id, _job_id(call), count=count, cold_job=call.cold_job, now=call.now
+    )
     return Reply(body=preview_json(found.occurrences, found.description))
 
 
@@ -173,6 +209,7 @@ def list_job_runs(call: Call) -> Reply:
             state=state,
             before=before,
             limit=limit,
+            cold_job=call.cold_job,
             now=call.now,
         ),
     )
@@ -190,6 +227,7 @@ def list_missed(call: Call) -> Reply:
         job_id,
         before=None if position is None else from_epoch_ms(int(position[0])),
         limit=limit + 1,
+        cold_job=call.cold_job,
     )
     return call.page(
         listing,
@@ -306,9 +344,19 @@ OPERATIONS = (
                 schema={"type": "array", "items": {"type": "string"}},
                 explode=True,
             ),
-            Query(name="name", description="exactly this name"),
+            Query(name="name", description="exactly this name, in either tier"),
             Query(name="q", description="part of the name, in any case"),
             _TARGET,
+            Query(
+                name="tier",
+                description="`hot`, or `cold`: far-future one-offs, hour by hour; a page may be empty and go on",
+                schema={"type": "string", "enum": list(cold_lists.TIERS)},
+            ),
+            Query(
+                name="due_before",
+                description="with `tier=cold`: only jobs due before this instant",
+                schema={"type": "string", "format": "date-time"},
+            ),
             *PAGE,
         ),
     ),
@@ -318,6 +366,7 @@ OPERATIONS = (
         name="getJob",
         summary="One job",
         handle=get_job,
+        addresses_job=True,
         scope="jobs:read",
         reply="Job",
         conditional=True,
@@ -329,6 +378,7 @@ OPERATIONS = (
         name="editJob",
         summary="Edit a job: a JSON merge patch (RFC 7396) of the shape that creates it",
         handle=edit_job,
+        addresses_job=True,
         scope="jobs:write",
         body="JobIn",
         reply="Job",
@@ -341,6 +391,7 @@ OPERATIONS = (
         name="deleteJob",
         summary="Delete a job; its runs stay on record",
         handle=delete_job,
+        addresses_job=True,
         scope="jobs:write",
         status=204,
         conditional=True,
@@ -352,6 +403,7 @@ OPERATIONS = (
         name="pauseJob",
         summary="Pause a job, at once",
         handle=pause_job,
+        addresses_job=True,
         scope="jobs:write",
         body="PauseIn",
         body_optional=True,
@@ -365,6 +417,7 @@ OPERATIONS = (
         name="resumeJob",
         summary="Resume a paused job",
         handle=resume_job,
+        addresses_job=True,
         scope="jobs:write",
         body="ResumeIn",
         body_optional=True,
@@ -378,6 +431,7 @@ OPERATIONS = (
         name="skipNext",
         summary="Take out the next occurrence of a job",
         handle=skip_next,
+        addresses_job=True,
         scope="jobs:write",
         body="EmptyIn",
         body_optional=True,
@@ -391,6 +445,7 @@ OPERATIONS = (
         name="triggerJob",
         summary="Run a job now, also a paused one",
         handle=trigger_job,
+        addresses_job=True,
         scope="runs:write",
         status=202,
         body="TriggerIn",
@@ -404,6 +459,7 @@ OPERATIONS = (
         name="listUpcoming",
         summary="The next occurrences of a job's schedule",
         handle=list_upcoming,
+        addresses_job=True,
         scope="jobs:read",
         reply="Preview",
         query=(
@@ -421,6 +477,7 @@ OPERATIONS = (
         name="listJobRuns",
         summary="The runs of a job, latest occurrence first",
         handle=list_job_runs,
+        addresses_job=True,
         scope="jobs:read",
         reply="list of Run",
         query=(STATE, *PAGE),
@@ -432,6 +489,7 @@ OPERATIONS = (
         name="listMissed",
         summary="Occurrences of a job that were not run, stretch by stretch, latest first",
         handle=list_missed,
+        addresses_job=True,
         scope="jobs:read",
         reply="list of Missed",
         query=PAGE,

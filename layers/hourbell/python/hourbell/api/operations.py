@@ -29,6 +29,7 @@ class Operation:
     page of them, ``<name> or <name>`` for either, None for no content.
     ``may_create``: answers 201 where it made something.
     ``waits``: it looks again and again, in a transaction each, and can be no single one.
+    ``addresses_job``: its ``{id}`` is a job's, which may be in the cold tier.
     ``conditional``: a single resource, so it honours ``If-Match`` when it writes and sends an ``ETag``.
     """
 
@@ -44,6 +45,7 @@ class Operation:
     reply: str | None = None
     query: tuple[Query, ...] = ()
     may_create: bool = False
+    addresses_job: bool = False
     conditional: bool = False
     errors: tuple[int, ...] = ()
     content_type: str = "application/json"

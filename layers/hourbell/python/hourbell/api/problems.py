@@ -10,6 +10,8 @@ from typing import Any
 import psycopg
 
 from hourbell.api.strict_json import dump
+from hourbell.cold.objects import ColdUnavailableError, SegmentError
+from hourbell.cold.record import RecordError
 from hourbell.domain.errors import FieldError, FieldErrors, HourbellError
 from hourbell.services.errors import LeaseLostError, NotFoundError, QuotaError, StateError, VersionError
 from hourbell.store.constraints import ConflictError
@@ -153,6 +155,30 @@ def _too_large(error: TooLargeError) -> Problem:
     return Problem(status=413, slug="too-large", title="Content too large", detail=str(error), errors=found)
 
 
+def _unreadable(error: SegmentError | RecordError) -> Problem:
+    """The job is there, and cannot be read: never a 404. The operators are told which object it is."""
+    key = error.key if isinstance(error, SegmentError) else None
+    logger.error("a cold job cannot be read", extra={"action": "api", "object": key, "error": str(error)})
+    return Problem(
+        status=503,
+        slug="cold-unreadable",
+        title="Temporarily unreadable",
+        detail="the record of this job cannot be read at the moment; the job is not lost, and its operators know",
+        headers={"Retry-After": "60"},
+    )
+
+
+def _cold_unavailable(error: ColdUnavailableError) -> Problem:
+    logger.error("the cold tier is unavailable", extra={"action": "api", "error": str(error)})
+    return Problem(
+        status=503,
+        slug="unavailable",
+        title="Unavailable",
+        detail="the cold tier does not answer; try again",
+        headers={"Retry-After": "2"},
+    )
+
+
 def _refused_by_database(error: psycopg.DataError) -> Problem:
     """A value that our checks let through and the database does not take: the caller's, though a check is missing."""
     logger.error("the database refused a value", extra={"action": "api", "error": str(error)})
@@ -194,6 +220,9 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[Any], Problem]], ...] = (
     (KeyReusedError, _key_reused),
     (RequestUnderWayError, _under_way),
     (TooLargeError, _too_large),
+    (SegmentError, _unreadable),
+    (RecordError, _unreadable),
+    (ColdUnavailableError, _cold_unavailable),
     (psycopg.DataError, _refused_by_database),
     (psycopg.OperationalError, _unavailable),
     (psycopg.InterfaceError, _unavailable),

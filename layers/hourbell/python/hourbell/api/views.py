@@ -142,7 +142,7 @@ def job_json(job: Job) -> str:
             "id": encode("job", stored.job_id),
             "state": job.state,
             "version": stored.version,
-            "tier": "hot",
+            "tier": job.tier,
             **job_mapping(stored),
             "next_run_at": next_runs[0] if next_runs else None,
             "next_runs": next_runs,

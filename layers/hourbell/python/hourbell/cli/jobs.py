@@ -10,6 +10,7 @@ from hourbell.cli import job_options as given
 from hourbell.cli.connection import connect
 from hourbell.cli.output import AsJson, describe_schedule, print_fields, print_json, print_table
 from hourbell.client import Change, Client, ClientError, Job, Page
+from hourbell.domain.cold import Tier
 
 app = typer.Typer(no_args_is_help=True, help="Jobs: what rings, when, and where.")
 
@@ -22,20 +23,25 @@ def list_jobs(
     state: Annotated[str | None, typer.Option(help="active, paused, completed or deleted.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only jobs with this tag: team:payments.")] = None,
     target: Annotated[str | None, typer.Option(help="Only jobs of this target.")] = None,
+    tier: Annotated[Tier, typer.Option(help="cold: one-offs of the far future, by the hour they are due.")] = Tier.HOT,
+    due_before: Annotated[str | None, typer.Option(help="With --tier cold: due before this instant.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List jobs."""
     with connect() as client:
-        page = client.list_jobs(state=state, tag=tag, target=target, limit=limit, cursor=cursor)
+        page = client.list_jobs(
+            state=state, tag=tag, target=target, tier=tier.value, due_before=due_before, limit=limit, cursor=cursor
+        )
     if as_json:
         return print_json(page)
     rows = (
         (job["id"], job["name"], describe_schedule(job["schedule"]), job["state"], job["next_run_at"])
         for job in page["items"]
     )
-    print_table(("ID", "NAME", "SCHEDULE", "STATE", "NEXT RUN"), rows, empty="No jobs.")
+    empty = "No jobs on this page." if page["next_cursor"] else "No jobs."
+    print_table(("ID", "NAME", "SCHEDULE", "STATE", "NEXT RUN"), rows, empty=empty)
     if page["next_cursor"]:
         typer.echo(f"More: --cursor {page['next_cursor']}")
     return None

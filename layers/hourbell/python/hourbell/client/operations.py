@@ -76,16 +76,31 @@ class Operations:
         name: str | None = None,
         q: str | None = None,
         target: str | None = None,
+        tier: Literal["hot", "cold"] | None = None,
+        due_before: Instant | None = None,
         limit: int = 50,
         cursor: str | None = None,
     ) -> Request[Page[Job]]:
         """A page of jobs. ``tag``: ``team:payments``; several must all be there. ``q``: in the name or in a tag.
 
+        ``tier="cold"`` lists far-future one-offs by the hour in which they are due, with ``due_before`` up to an instant;
+        such a page may be empty and go on.
+
         >>> page = hourbell.list_jobs(tag="team:payments", limit=10)
         >>> page["items"], page["next_cursor"]
         ([], None)
         """
-        query = {"state": state, "tag": tag, "name": name, "q": q, "target": target, "limit": limit, "cursor": cursor}
+        query = {
+            "state": state,
+            "tag": tag,
+            "name": name,
+            "q": q,
+            "target": target,
+            "tier": tier,
+            "due_before": due_before,
+            "limit": limit,
+            "cursor": cursor,
+        }
         return Request(method="GET", path="/v1/jobs", query=query)
 
     iter_jobs = all_of(

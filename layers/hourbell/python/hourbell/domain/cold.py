@@ -9,6 +9,7 @@ window depends on the id, and the id on the hour.)
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from hourbell.domain.ids import due_hour_of
 from hourbell.domain.instants import EPOCH
@@ -16,6 +17,13 @@ from hourbell.domain.instants import EPOCH
 HOT_HORIZON = timedelta(hours=2)
 
 _HOUR = timedelta(hours=1)
+
+
+class Tier(StrEnum):
+    """Where a job waits for its time: in the hot table, or in the cold tier."""
+
+    HOT = "hot"
+    COLD = "cold"
 
 
 def hour_start(due_hour: int) -> datetime:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from hourbell.domain.durations import format_duration
@@ -19,6 +19,9 @@ from hourbell.store.audit import Changed, StoredAudit
 from hourbell.store.connection import Connection, Database
 from hourbell.store.jobs import JobValues, StoredJob
 from hourbell.store.targets import StoredTarget, TargetValues
+
+if TYPE_CHECKING:
+    from hourbell.cold.record import ColdJob
 
 Kind = Literal["job", "target", "key", "tenant"]
 # Field by field, what was there before and what is there now; None: nothing.
@@ -66,7 +69,13 @@ def target_changes(before: StoredTarget, after: TargetValues) -> Changes:
 
 
 def list_job_audit(
-    database: Database, tenant_id: UUID, job_id: UUID, *, before_id: UUID | None = None, limit: int
+    database: Database,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    before_id: UUID | None = None,
+    limit: int,
+    cold_job: ColdJob | None = None,
 ) -> list[StoredAudit]:
     """A page of a job's changes, latest first; of a deleted one too.
 
@@ -76,7 +85,7 @@ def list_job_audit(
 
     def read(connection: Connection) -> list[StoredAudit]:
         found = audit.list_audit(connection, tenant_id, resource_id=job_id, before_id=before_id, limit=limit)
-        if not found and jobs.fetch_job(connection, tenant_id, job_id) is None:
+        if not found and cold_job is None and jobs.fetch_job(connection, tenant_id, job_id) is None:
             raise NotFoundError("job")
         return found
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from hourbell.domain.backfill import FIRST_SPAN, LATER, REASON_WAITS, backfill_pace, first_at_once, moments
@@ -32,6 +32,9 @@ from hourbell.store import backfills, jobs, pacing, targets
 from hourbell.store.backfills import BackfillRun
 from hourbell.store.connection import Connection
 from hourbell.store.jobs import StoredJob
+
+if TYPE_CHECKING:
+    from hourbell.cold.record import ColdJob
 
 _ONE_MS = timedelta(milliseconds=1)
 
@@ -53,7 +56,14 @@ class Span(NamedTuple):
 
 
 def backfill_job(
-    scheduler: Scheduler, tenant_id: UUID, job_id: UUID, span: Span, *, dry_run: bool, now: datetime
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    job_id: UUID,
+    span: Span,
+    *,
+    dry_run: bool,
+    cold_job: ColdJob | None = None,
+    now: datetime,
 ) -> list[BackfilledOccurrence]:
     """Run what the job's present schedule has in the span and has no run; up to ``BACKFILL_MAX`` occurrences.
 
@@ -63,6 +73,8 @@ def backfill_job(
         StateError: a one-off, a schedule that is no longer accepted, or runs that may not overlap.
     """
     _check_span(span, now)
+    if cold_job is not None:
+        raise _one_off()
     at = floor_ms(now)
 
     def look(connection: Connection) -> list[BackfilledOccurrence]:
@@ -106,10 +118,14 @@ def _schedule(job: StoredJob) -> Schedule:
     except (HourbellError, ValueError, LookupError) as error:
         raise StateError(f"the job's schedule is no longer accepted: {error}") from None
     if isinstance(schedule, At):
-        raise StateError("the job is a one-off: trigger it, or retry its run")
+        raise _one_off()
     if job.overlap != "allow":
         raise StateError(f"the job's runs may not overlap (overlap: {job.overlap}), and those of a backfill would")
     return schedule
+
+
+def _one_off() -> StateError:
+    return StateError("the job is a one-off: trigger it, or retry its run")
 
 
 def _occurrences(schedule: Schedule, job_id: UUID, span: Span) -> list[datetime]:

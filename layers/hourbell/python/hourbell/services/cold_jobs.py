@@ -11,17 +11,26 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from heapq import heappop, heappush, merge
 from itertools import islice
+from typing import NamedTuple
 from uuid import UUID
 
 from hourbell.cold.objects import ColdObjects, SegmentError, StoredObject
 from hourbell.cold.record import ColdJob, decode_record, encode_record, record_id
-from hourbell.cold.segment import blocks_after
+from hourbell.cold.segment import BlockRange, blocks_after
 from hourbell.domain.ids import job_due_hour
 from hourbell.store import cold
 from hourbell.store.cold import IntakeJob, ListedSegment, SegmentPlace
 from hourbell.store.connection import Connection, Database
 
 BLOCKS_PER_READ = 32
+
+
+class ReadJobs(NamedTuple):
+    """Cold jobs of one hour. ``through``: the last id that was looked at, when there may be more after it."""
+
+    jobs: list[ColdJob]
+    through: UUID | None
+    reads: int
 
 
 def add_cold_jobs(connection: Connection, tenant_id: UUID, accepted: Sequence[ColdJob], *, now: datetime) -> None:
@@ -90,6 +99,24 @@ def list_cold_jobs(
     Raises:
         ColdUnavailableError, SegmentError.
     """
+    return read_cold_jobs(database, objects, tenant_id, due_hour=due_hour, after_id=after_id, limit=limit).jobs
+
+
+def read_cold_jobs(
+    database: Database,
+    objects: ColdObjects,
+    tenant_id: UUID,
+    *,
+    due_hour: int,
+    after_id: UUID | None = None,
+    limit: int,
+    max_reads: int | None = None,
+) -> ReadJobs:
+    """As ``list_cold_jobs``, with no more than about ``max_reads`` reads of S3; but some way it always gets.
+
+    Raises:
+        ColdUnavailableError, SegmentError.
+    """
 
     def read(connection: Connection) -> tuple[list[str], list[ListedSegment], set[UUID]]:
         return (
@@ -100,18 +127,29 @@ def list_cold_jobs(
 
     intake, segments, gone = database.run(read)
     needle = f'"tenant_id":"{tenant_id}"'.encode()
-    frozen = _in_order(objects, segments, after_id)
+    reads = _Reads(objects)
     found: list[ColdJob] = []
-    for line in merge([record.encode() for record in intake], frozen):
+    for line in merge([record.encode() for record in intake], _in_order(reads, segments, after_id)):
         job_id = record_id(line)
-        if needle not in line or job_id in gone or (found and found[-1].job_id == job_id):
-            continue
-        job = decode_record(line)
-        if job.tenant_id == tenant_id:
-            found.append(job)
-        if len(found) == limit:
-            break
-    return found
+        if needle in line and job_id not in gone and not (found and found[-1].job_id == job_id):
+            job = decode_record(line)
+            if job.tenant_id == tenant_id:
+                found.append(job)
+        if len(found) == limit or (max_reads is not None and reads.count >= max_reads):
+            return ReadJobs(found, job_id, reads.count)
+    return ReadJobs(found, None, reads.count)
+
+
+class _Reads:
+    """Reads blocks, and counts how often."""
+
+    def __init__(self, objects: ColdObjects) -> None:
+        self._objects = objects
+        self.count = 0
+
+    def get_blocks(self, stored: StoredObject, blocks: Sequence[BlockRange]) -> list[bytes]:
+        self.count += 1
+        return self._objects.get_blocks(stored, blocks)
 
 
 def _find_once(
@@ -135,7 +173,7 @@ def _find_once(
     return problem
 
 
-def _in_order(objects: ColdObjects, segments: Sequence[ListedSegment], after_id: UUID | None) -> Iterator[bytes]:
+def _in_order(objects: _Reads, segments: Sequence[ListedSegment], after_id: UUID | None) -> Iterator[bytes]:
     """The lines of all segments after this id, sorted; a segment is opened once the lines reach its first id."""
     waiting = deque(segments)
     heads: list[tuple[bytes, int, Iterator[bytes]]] = []
@@ -154,7 +192,7 @@ def _advance(heads: list[tuple[bytes, int, Iterator[bytes]]], number: int, lines
         heappush(heads, (line, number, lines))
 
 
-def _lines(objects: ColdObjects, segment: ListedSegment, after_id: UUID | None) -> Iterator[bytes]:
+def _lines(objects: _Reads, segment: ListedSegment, after_id: UUID | None) -> Iterator[bytes]:
     """One segment's lines, read by ever more blocks at a time."""
     stored = _stored(segment.place)
     start = max((one for one in (after_id, segment.promoted_through) if one is not None), default=None)

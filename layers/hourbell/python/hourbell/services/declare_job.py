@@ -30,7 +30,8 @@ from hourbell.services.jobs import (
     schedule_text,
 )
 from hourbell.services.targets import TargetDefinition, resolve_target
-from hourbell.store import jobs
+from hourbell.services.tiers import find_in_cold
+from hourbell.store import cold
 from hourbell.store.connection import Connection
 from hourbell.store.constraints import ConflictError
 from hourbell.store.jobs import StoredJob
@@ -87,7 +88,7 @@ def declare_job(
         FieldErrors, VersionError, ConflictError; StateError for a pause of a job that has ended.
     """
     for _ in range(_TRIES):
-        job_id = scheduler.database.run(lambda connection: jobs.find_job_by_name(connection, tenant_id, name))
+        job_id = scheduler.database.run(lambda c: cold.find_named_jobs(c, tenant_id, [name]).get(name))
         try:
             if job_id is None:
                 return _create(scheduler, tenant_id, define(None), expected=expected, dry_run=dry_run, now=now)
@@ -133,6 +134,7 @@ def _update(
     now: datetime,
 ) -> Declared:
     found: list[tuple[str, ...]] = []
+    cold_job = find_in_cold(scheduler.database, scheduler.cold, tenant_id, job_id)
 
     def revise(stored: StoredJob) -> JobDefinition:
         check_version(stored.version, expected)
@@ -146,10 +148,10 @@ def _update(
         return definition
 
     try:
-        job = edit_job(scheduler, tenant_id, job_id, revise, now=now)
+        job = edit_job(scheduler, tenant_id, job_id, revise, cold_job=cold_job, now=now)
     except _Leave as left:
         action = Action.UPDATE if left.changes else Action.UNCHANGED
-        shown = None if dry_run else get_job(scheduler, tenant_id, job_id, now=now)
+        shown = None if dry_run else get_job(scheduler, tenant_id, job_id, cold_job=cold_job, now=now)
         return Declared(action=action, changes=left.changes, job=shown)
     return Declared(action=Action.UPDATE, changes=found[0], job=job)
 

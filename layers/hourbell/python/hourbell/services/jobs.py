@@ -11,6 +11,9 @@ at their lease, and the due row moves to the first occurrence after ``now`` (a c
 to the one whose window is still open. Any other edit leaves the due row alone, so that an occurrence that is due and
 not yet claimed is not lost.
 
+A cold job is changed by thawing it first (``services.tiers``); what is only read, or deleted, stays where it is.
+``cold_job`` is where the job's address led to before the transaction; None: not to the cold tier.
+
 Schedules and claims are imported where they are used: a cold start for another resource does not pay for them.
 """
 
@@ -24,6 +27,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from hourbell.domain.cold import Tier
 from hourbell.domain.errors import FieldError, FieldErrors, HourbellError
 from hourbell.domain.ids import new_job_id, shard_of
 from hourbell.domain.instants import floor_ms, format_instant
@@ -34,15 +38,26 @@ from hourbell.domain.run_state import JobState
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.services.audit import job_changes, record, record_created_jobs
+from hourbell.services.cold_jobs import add_cold_jobs, take_cold_job
 from hourbell.services.errors import NotFoundError, StateError, check_version
 from hourbell.services.quotas import check_job_quota
 from hourbell.services.runs import dispatch_quietly
 from hourbell.services.targets import TargetDefinition, resolve_target
-from hourbell.store import jobs, pulls
+from hourbell.services.tiers import (
+    Birth,
+    as_stored,
+    birth_hour,
+    claim_name,
+    lock_in_tiers,
+    names_of,
+)
+from hourbell.store import cold, jobs, pulls
 from hourbell.store.connection import Connection, Database
 from hourbell.store.jobs import JobFilter, JobValues, StoredJob
 
 if TYPE_CHECKING:
+    from hourbell.cold.objects import ColdObjects
+    from hourbell.cold.record import ColdJob
     from hourbell.domain.preview import PreviewedOccurrence
     from hourbell.domain.schedule import Schedule
 
@@ -60,12 +75,20 @@ class Missed(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduler:
-    """What the use cases of jobs work with. ``horizon``: how far ahead runs are planned and sent."""
+    """What the use cases of jobs work with. ``horizon``: how far ahead runs are planned and sent.
+
+    ``cold``: the cold tier's bucket; None: every job is born warm.
+    """
 
     database: Database
     lanes: Lanes
     horizon: timedelta
     cell: int = 0
+    cold: ColdObjects | None = None
+
+    def birth_hour(self, definition: JobDefinition, *, now: datetime) -> int:
+        """The hour whose bucket a new job goes to; 0: it is born warm."""
+        return 0 if self.cold is None else birth_hour(definition.schedule, paused=definition.paused, now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +118,7 @@ class Job:
     stored: StoredJob
     state: JobState
     next_runs: tuple[datetime, ...]
+    tier: Tier = Tier.HOT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,21 +134,28 @@ ReviseJob = Callable[[StoredJob], JobDefinition]
 
 
 def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition, *, now: datetime) -> Job:
-    """Create a job, and send its runs when the first lies within the horizon.
+    """Create a job, and send its runs when the first lies within the horizon. A far-future one-off is born cold.
 
     Raises:
         FieldErrors: the target is unknown, or the schedule has no occurrence left.
         ConflictError: the name is taken. QuotaError: the tenant may have no more jobs.
     """
-    job_id = new_job_id(now, cell=scheduler.cell)
+    due_hour = scheduler.birth_hour(definition, now=now)
+    job_id = new_job_id(now, cell=scheduler.cell, due_hour=due_hour)
     first = first_occurrence(definition.schedule, job_id, now)
     if first is None:
         raise exhausted()
     state = JobState.PAUSED if definition.paused else JobState.ACTIVE
 
     def create(connection: Connection) -> tuple[Job, list[LaneMessage]]:
+        claim_name(connection, tenant_id, definition.name, job_id)
         target_id = resolve_target(connection, tenant_id, definition.target, now=now)
         values = job_values(definition, target_id, state)
+        if due_hour and cold.share_buckets(connection, [due_hour]):
+            birth = Birth(job_id=job_id, values=values, scheduled_for=first, created_at=floor_ms(now))
+            (accepted,) = accept_cold_jobs(connection, tenant_id, [birth.as_cold_job(tenant_id)], now=now)
+            check_job_quota(connection, tenant_id)
+            return accepted, []
         if not jobs.insert_job(connection, tenant_id, job_id, values, now=floor_ms(now)):
             # The connection broke after the commit: the job is there, and the reaper sends what it planned.
             return _read(connection, tenant_id, job_id, now), []
@@ -137,13 +168,31 @@ def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition,
     return _dispatched(scheduler, scheduler.database.run(create), now)
 
 
-def get_job(scheduler: Scheduler, tenant_id: UUID, job_id: UUID, *, now: datetime) -> Job:
-    """One job.
+def accept_cold_jobs(connection: Connection, tenant_id: UUID, born: Sequence[ColdJob], *, now: datetime) -> list[Job]:
+    """Put new jobs into the intake. Their names are claimed, and their buckets held open."""
+    if names := names_of(born):
+        cold.hold_names(connection, tenant_id, names)
+    add_cold_jobs(connection, tenant_id, born, now=floor_ms(now))
+    record_created_jobs(connection, tenant_id, [job.job_id for job in born], now=now)
+    return view_cold_jobs(connection, tenant_id, born, now=now)
+
+
+def get_job(
+    scheduler: Scheduler, tenant_id: UUID, job_id: UUID, *, cold_job: ColdJob | None = None, now: datetime
+) -> Job:
+    """One job, from whichever tier it is in.
 
     Raises:
         NotFoundError: the tenant has no such job.
     """
-    return scheduler.database.run(lambda connection: _read(connection, tenant_id, job_id, now))
+
+    def read(connection: Connection) -> Job:
+        stored = jobs.fetch_job(connection, tenant_id, job_id)
+        if stored is None and cold_job is not None:
+            return view_cold_jobs(connection, tenant_id, [cold_job], now=now)[0]
+        return _viewed(connection, stored, now)
+
+    return scheduler.database.run(read)
 
 
 def list_jobs(
@@ -171,6 +220,7 @@ def edit_job(
     revise: ReviseJob,
     *,
     expected: Collection[int] | None = None,
+    cold_job: ColdJob | None = None,
     now: datetime,
 ) -> Job:
     """Edit a job: ``revise`` makes the new definition of the present one, under the job's lock.
@@ -181,7 +231,7 @@ def edit_job(
     """
 
     def edit(connection: Connection) -> tuple[Job, list[LaneMessage]]:
-        stored = _locked(connection, tenant_id, job_id)
+        stored = _locked(connection, tenant_id, job_id, cold_job, now)
         check_version(stored.version, expected)
         if _write_edit(connection, tenant_id, stored, revise(stored), now):
             planned = _planned(scheduler, connection, tenant_id, job_id, now)
@@ -200,6 +250,7 @@ def pause_job(
     *,
     note: str | None,
     expected: Collection[int] | None = None,
+    cold_job: ColdJob | None = None,
     now: datetime,
 ) -> Job:
     """Pause a job: nothing of it fires from now on, also what waits in a lane already. Idempotent.
@@ -209,7 +260,7 @@ def pause_job(
     """
 
     def pause(connection: Connection) -> Job:
-        stored = _locked(connection, tenant_id, job_id)
+        stored = _locked(connection, tenant_id, job_id, cold_job, now)
         check_version(stored.version, expected)
         if _has_ended(stored):
             raise StateError("the job is completed")
@@ -230,6 +281,7 @@ def resume_job(
     *,
     missed: Missed,
     expected: Collection[int] | None = None,
+    cold_job: ColdJob | None = None,
     now: datetime,
 ) -> Job:
     """Let a paused job go on: after now, or from where it was paused, by its catch-up policy. Idempotent.
@@ -239,7 +291,13 @@ def resume_job(
     """
 
     def resume(connection: Connection) -> tuple[Job, list[LaneMessage]]:
-        stored = _locked(connection, tenant_id, job_id)
+        stored = jobs.lock_job(connection, tenant_id, job_id)
+        if stored is None and cold_job is not None:
+            # What is cold is not paused.
+            check_version(cold_job.version, expected)
+            return view_cold_jobs(connection, tenant_id, [cold_job], now=now)[0], []
+        if stored is None:
+            raise NotFoundError("job")
         check_version(stored.version, expected)
         if stored.state == JobState.COMPLETED and not stored.unfinished:
             raise StateError("the job is completed")
@@ -258,6 +316,7 @@ def skip_next(
     job_id: UUID,
     *,
     expected: Collection[int] | None = None,
+    cold_job: ColdJob | None = None,
     now: datetime,
 ) -> Job:
     """Take out the next occurrence, planned or not; it is on record as ``skipped``. Again: the one after it.
@@ -267,7 +326,7 @@ def skip_next(
     """
 
     def skip(connection: Connection) -> tuple[Job, list[LaneMessage]]:
-        stored = _locked(connection, tenant_id, job_id)
+        stored = _locked(connection, tenant_id, job_id, cold_job, now)
         check_version(stored.version, expected)
         _skip_next(connection, tenant_id, stored, now)
         return _planned(scheduler, connection, tenant_id, job_id, now)
@@ -281,6 +340,7 @@ def delete_job(
     job_id: UUID,
     *,
     expected: Collection[int] | None = None,
+    cold_job: ColdJob | None = None,
     now: datetime,
 ) -> None:
     """Delete a job; its runs stay on record, and those that wait are cancelled at their lease.
@@ -290,16 +350,30 @@ def delete_job(
     """
 
     def delete(connection: Connection) -> None:
-        stored = _locked(connection, tenant_id, job_id)
-        check_version(stored.version, expected)
-        jobs.delete_due(connection, tenant_id, job_id)
-        jobs.set_job_state(connection, tenant_id, job_id, state=JobState.DELETED, note=stored.note, now=floor_ms(now))
-        record(connection, tenant_id, "job", job_id, "deleted", changes={"name": (stored.name, None)}, now=now)
+        if cold_job is not None and take_cold_job(connection, cold_job, now=now):
+            check_version(cold_job.version, expected)
+            name = cold_job.name
+        else:
+            stored = _locked(connection, tenant_id, job_id, None, now)
+            check_version(stored.version, expected)
+            jobs.delete_due(connection, tenant_id, job_id)
+            state = JobState.DELETED
+            jobs.set_job_state(connection, tenant_id, job_id, state=state, note=stored.note, now=floor_ms(now))
+            name = stored.name
+        record(connection, tenant_id, "job", job_id, "deleted", changes={"name": (name, None)}, now=now)
 
     scheduler.database.run(delete)
 
 
-def list_upcoming(scheduler: Scheduler, tenant_id: UUID, job_id: UUID, *, count: int, now: datetime) -> Upcoming:
+def list_upcoming(
+    scheduler: Scheduler,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    count: int,
+    cold_job: ColdJob | None = None,
+    now: datetime,
+) -> Upcoming:
     """The next occurrences by the schedule alone, as a preview shows them; none for a job that has ended.
 
     Raises:
@@ -310,6 +384,8 @@ def list_upcoming(scheduler: Scheduler, tenant_id: UUID, job_id: UUID, *, count:
 
     def read(connection: Connection) -> tuple[StoredJob, int | None]:
         stored = jobs.fetch_job(connection, tenant_id, job_id)
+        if stored is None and cold_job is not None:
+            return as_stored(connection, tenant_id, [cold_job], now=now)[0], None
         if stored is None:
             raise NotFoundError("job")
         return stored, _runs_left(stored, jobs.count_planned_ahead(connection, [job_id], now=now))
@@ -410,6 +486,8 @@ def _write_edit(
 ) -> bool:
     """Write an edit; whether it gave the job another place in the hot table."""
     job_id = stored.job_id
+    if definition.name != stored.name:
+        claim_name(connection, tenant_id, definition.name, job_id)
     moved = schedule_text(definition.schedule) != stored.schedule or definition.window_ms != stored.window_ms
     state = _edited_state(stored, paused=definition.paused, moved=moved)
     # Jobs that lost their place start anew from here: resumed by the edit, or once found impossible to plan.
@@ -552,18 +630,31 @@ def _dispatched(scheduler: Scheduler, planned: tuple[Job, list[LaneMessage]], no
 # --- what is read ---
 
 
-def _locked(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob:
-    stored = jobs.lock_job(connection, tenant_id, job_id)
+def _locked(
+    connection: Connection, tenant_id: UUID, job_id: UUID, cold_job: ColdJob | None, now: datetime
+) -> StoredJob:
+    stored = lock_in_tiers(connection, tenant_id, job_id, cold_job, now=now)
     if stored is None:
         raise NotFoundError("job")
     return stored
 
 
 def _read(connection: Connection, tenant_id: UUID, job_id: UUID, now: datetime) -> Job:
-    stored = jobs.fetch_job(connection, tenant_id, job_id)
+    return _viewed(connection, jobs.fetch_job(connection, tenant_id, job_id), now)
+
+
+def _viewed(connection: Connection, stored: StoredJob | None, now: datetime) -> Job:
     if stored is None:
         raise NotFoundError("job")
     return view_jobs(connection, [stored], now)[0]
+
+
+def view_cold_jobs(connection: Connection, tenant_id: UUID, found: Sequence[ColdJob], *, now: datetime) -> list[Job]:
+    """Cold jobs as their user sees them."""
+    return [
+        Job(stored=stored, state=JobState.ACTIVE, next_runs=_known_runs(stored), tier=Tier.COLD)
+        for stored in as_stored(connection, tenant_id, found, now=now)
+    ]
 
 
 def view_jobs(connection: Connection, found: Sequence[StoredJob], now: datetime) -> list[Job]:
@@ -581,6 +672,10 @@ def _has_ended(stored: StoredJob) -> bool:
 
 def _shown_state(stored: StoredJob) -> JobState:
     return JobState.ACTIVE if stored.unfinished else JobState(stored.state)
+
+
+def _known_runs(stored: StoredJob) -> tuple[datetime, ...]:
+    return () if stored.due_scheduled_for is None else (stored.due_scheduled_for,)
 
 
 def _next_runs(stored: StoredJob, ahead: Mapping[UUID, int], now: datetime) -> tuple[datetime, ...]:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from hourbell.domain.ids import run_id as run_id_of
@@ -15,11 +16,15 @@ from hourbell.domain.run_state import Lane, lane_for
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.services.errors import NotFoundError
+from hourbell.services.tiers import lock_in_tiers
 from hourbell.store import jobs, missed, runs_read
 from hourbell.store.connection import Connection, Database
 from hourbell.store.jobs import StoredJob
 from hourbell.store.missed import StoredStretch
 from hourbell.store.runs_read import RunFilter, StoredAttempt, StoredRun, TriggeredRun
+
+if TYPE_CHECKING:
+    from hourbell.cold.record import ColdJob
 
 logger = logging.getLogger(__name__)
 
@@ -77,17 +82,18 @@ def list_job_runs(
     state: str | None = None,
     before: tuple[datetime, UUID] | None = None,
     limit: int,
+    cold_job: ColdJob | None = None,
     now: datetime,
 ) -> list[Run]:
-    """A page of one job's runs, as ``list_runs`` shows them.
+    """A page of one job's runs, as ``list_runs`` shows them; a cold one has none.
 
     Raises:
         NotFoundError: the tenant has no such job.
     """
 
     def read(connection: Connection) -> list[Run]:
-        if jobs.fetch_job(connection, tenant_id, job_id) is None:
-            raise NotFoundError("job")
+        if not _is_hot(connection, tenant_id, job_id, cold_job):
+            return []
         only = RunFilter(state=state, job_id=job_id)
         found = runs_read.list_runs(connection, tenant_id, only, before=before, limit=limit, now=now)
         return _with_attempts(connection, found)
@@ -96,7 +102,13 @@ def list_job_runs(
 
 
 def list_missed(
-    database: Database, tenant_id: UUID, job_id: UUID, *, before: datetime | None = None, limit: int
+    database: Database,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    before: datetime | None = None,
+    limit: int,
+    cold_job: ColdJob | None = None,
 ) -> list[StoredStretch]:
     """A page of the stretches of occurrences that one job missed, latest first.
 
@@ -105,17 +117,24 @@ def list_missed(
     """
 
     def read(connection: Connection) -> list[StoredStretch]:
-        if jobs.fetch_job(connection, tenant_id, job_id) is None:
-            raise NotFoundError("job")
+        if not _is_hot(connection, tenant_id, job_id, cold_job):
+            return []
         return missed.list_missed(connection, tenant_id, job_id, before=before, limit=limit)
 
     return database.run(read)
 
 
 def trigger_job(
-    database: Database, lanes: Lanes, tenant_id: UUID, job_id: UUID, *, payload: str | None, now: datetime
+    database: Database,
+    lanes: Lanes,
+    tenant_id: UUID,
+    job_id: UUID,
+    *,
+    payload: str | None,
+    cold_job: ColdJob | None = None,
+    now: datetime,
 ) -> Run:
-    """Run a job now, also a paused one; its schedule takes no notice. A target's pace is kept.
+    """Run a job now, also a paused one; its schedule takes no notice. A target's pace is kept. A cold job thaws.
 
     ``payload``: JSON text in place of the job's own. Several triggers in one millisecond get one each of the next.
 
@@ -125,6 +144,8 @@ def trigger_job(
 
     def trigger(connection: Connection) -> tuple[Run, list[LaneMessage]]:
         job = jobs.fetch_job(connection, tenant_id, job_id)
+        if job is None and cold_job is not None:
+            job = lock_in_tiers(connection, tenant_id, job_id, cold_job, now=now)
         if job is None:
             raise NotFoundError("job")
         run = _insert_run(connection, tenant_id, job, payload, now)
@@ -151,6 +172,19 @@ def dispatch_quietly(database: Database, lanes: Lanes, messages: Sequence[LaneMe
         dispatch_runs(database, lanes, messages, now=now)
     except Exception:
         logger.exception("planned runs were not sent", extra={"action": "dispatch", "runs": len(messages)})
+
+
+def _is_hot(connection: Connection, tenant_id: UUID, job_id: UUID, cold_job: ColdJob | None) -> bool:
+    """Whether the job is in the hot tier; False: in the cold one.
+
+    Raises:
+        NotFoundError: in neither.
+    """
+    if jobs.fetch_job(connection, tenant_id, job_id) is not None:
+        return True
+    if cold_job is None:
+        raise NotFoundError("job")
+    return False
 
 
 def _insert_run(

@@ -24,6 +24,7 @@ from hourbell.services.audit import record, target_changes
 from hourbell.services.errors import NotFoundError, StateError, check_version
 from hourbell.services.runs import dispatch_quietly
 from hourbell.store import targets
+from hourbell.store.cold import is_target_cold
 from hourbell.store.connection import Connection, Database
 from hourbell.store.targets import StoredTarget, TargetValues
 
@@ -185,7 +186,7 @@ def delete_target(
     def delete(connection: Connection) -> None:
         stored = _found(targets.lock_target(connection, tenant_id, target_id))
         check_version(stored.version, expected)
-        if targets.is_target_used(connection, target_id):
+        if targets.is_target_used(connection, target_id) or is_target_cold(connection, target_id):
             raise StateError("jobs still use this target; give them another one, or delete them")
         targets.set_target_state(connection, tenant_id, target_id, state=TargetState.DELETED, now=now)
         record(connection, tenant_id, "target", target_id, "deleted", changes={"name": (stored.name, None)}, now=now)

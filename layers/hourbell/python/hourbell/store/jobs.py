@@ -96,12 +96,6 @@ def fetch_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJo
     return None if row is None else StoredJob(*row)
 
 
-def find_job_by_name(connection: Connection, tenant_id: UUID, name: str) -> UUID | None:
-    """The id of the tenant's job of this name."""
-    row = connection.execute(query("find_job_by_name"), {"tenant_id": tenant_id, "name": name}).fetchone()
-    return None if row is None else cast("UUID", row[0])
-
-
 def lock_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob | None:
     """As ``fetch_job``, with the job and its due row locked until the transaction ends."""
     key = {"tenant_id": tenant_id, "job_id": job_id}
@@ -132,6 +126,26 @@ def insert_job(connection: Connection, tenant_id: UUID, job_id: UUID, values: Jo
             query("insert_job"), {**values._asdict(), "tenant_id": tenant_id, "job_id": job_id, "now": now}
         )
     return inserted.rowcount == 1
+
+
+def insert_thawed_job(
+    connection: Connection,
+    tenant_id: UUID,
+    job_id: UUID,
+    values: JobValues,
+    *,
+    version: int,
+    created_at: datetime,
+    shard_id: int,
+    scheduled_for: datetime,
+    next_run_at: datetime,
+) -> None:
+    """Insert a job that was taken out of the cold tier in this transaction, as it was created, with its place."""
+    place = {"shard_id": shard_id, "scheduled_for": scheduled_for, "next_run_at": next_run_at}
+    born = {"version": version, "created_at": created_at}
+    connection.execute(
+        query("insert_thawed_job"), {**values._asdict(), **place, **born, "tenant_id": tenant_id, "job_id": job_id}
+    )
 
 
 def fetch_jobs(connection: Connection, tenant_id: UUID, job_ids: Sequence[UUID]) -> dict[UUID, StoredJob]:

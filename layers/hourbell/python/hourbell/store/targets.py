@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple, cast
 from uuid import UUID
@@ -37,6 +38,22 @@ class TargetValues(NamedTuple):
     rate_per_second: float | None = None
     burst: int | None = None
     max_concurrency: int | None = None
+
+
+class Destination(NamedTuple):
+    """What a job shows of its target. ``name`` is None for an inline one; ``config`` is JSON text."""
+
+    name: str | None
+    kind: str
+    config: str
+
+
+def fetch_destinations(
+    connection: Connection, tenant_id: UUID, target_ids: Collection[UUID]
+) -> dict[UUID, Destination]:
+    """The tenant's targets among these, by id."""
+    rows = connection.execute(query("fetch_destinations"), {"tenant_id": tenant_id, "target_ids": list(target_ids)})
+    return {cast("UUID", row[0]): Destination(*row[1:]) for row in rows.fetchall()}
 
 
 def fetch_target(connection: Connection, tenant_id: UUID, target_id: UUID) -> StoredTarget | None:
