@@ -19,6 +19,7 @@ from hourbell.api import (
     audit,
     backfills,
     declarations,
+    deployment,
     job_batches,
     jobs,
     keys,
@@ -58,6 +59,7 @@ OPERATIONS = (
     *audit.OPERATIONS,
     *stats.OPERATIONS,
     *tenants.OPERATIONS,
+    *deployment.OPERATIONS,
     *meta.OPERATIONS,
 )
 _NAME = "{name}"

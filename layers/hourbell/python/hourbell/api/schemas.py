@@ -453,6 +453,31 @@ class Stats(Schema):
     queues: Queues
 
 
+class Migrations(Schema):
+    """Numbers of the latest migrations: in the database, and in this release."""
+
+    applied: int | None
+    expected: int
+
+
+class ScannedRange(Schema):
+    """A range of shards, and when a scanner last took it; ranges of an earlier division stay."""
+
+    first_shard: int
+    last_shard: int
+    renewed_at: Instant | None
+
+
+class Deployment(Schema):
+    """How the deployment stands."""
+
+    at: Instant = Field(description="by the clock of the API")
+    database_at: Instant
+    schema_: Migrations = Field(alias="schema")
+    partitions_through: str | None = Field(description="the last day (UTC) that has partitions of its own")
+    scanners: list[ScannedRange]
+
+
 class Health(Schema):
     """It answers."""
 
@@ -490,6 +515,7 @@ REPLIES: dict[str, type[Schema]] = {
         LeasedRuns,
         Redrive,
         Stats,
+        Deployment,
         Health,
         Problem,
     )

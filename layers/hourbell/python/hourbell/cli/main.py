@@ -21,6 +21,7 @@ from hourbell.cli import (
     targets,
     tenants,
 )
+from hourbell.cli.doctor import doctor
 from hourbell.cli.login import login, logout
 from hourbell.cli.output import print_error
 from hourbell.cli.preview import preview
@@ -40,6 +41,7 @@ app.command()(cloud.demo)
 app.command()(cloud.synth)
 app.command()(preview)
 app.command()(stats)
+app.command()(doctor)
 app.command()(invoke.invoke)
 app.command()(login)
 app.command()(logout)

@@ -14,6 +14,7 @@ from hourbell.client.replies import (
     Backfill,
     Change,
     Declaration,
+    Deployment,
     Health,
     Job,
     JobBatch,
@@ -599,6 +600,16 @@ class Operations:
         0
         """
         return Request(method="GET", path="/v1/stats")
+
+    @operation
+    def deployment(self) -> Request[Deployment]:
+        """Clocks, schema, partitions and scanners; needs the scope ``operator``.
+
+        >>> found = hourbell.deployment()
+        >>> found["schema"]["applied"] == found["schema"]["expected"]
+        True
+        """
+        return Request(method="GET", path="/v1/deployment")
 
     @operation
     def health(self) -> Request[Health]:

@@ -304,6 +304,16 @@ class Stats(TypedDict):
     queues: dict[str, int]
 
 
+class Deployment(TypedDict):
+    """How the deployment stands, for its operators."""
+
+    at: str
+    database_at: str
+    schema: dict[str, int | None]
+    partitions_through: str | None
+    scanners: list[dict[str, Any]]
+
+
 class Health(TypedDict):
     """It answers."""
 

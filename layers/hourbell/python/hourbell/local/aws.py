@@ -24,20 +24,21 @@ class InvocationError(LocalCloudError):
 
 def lambda_client(endpoint: str, *, timeout_seconds: float = 120) -> LambdaClient:
     """A client that invokes each function once: a repeated invocation would hide a failing one."""
-    return _session().client("lambda", endpoint_url=endpoint, config=_config(timeout_seconds))
+    return session().client("lambda", endpoint_url=endpoint, config=_config(timeout_seconds))
 
 
 def cloudformation_client(endpoint: str) -> CloudFormationClient:
     """A client of the stacks."""
-    return _session().client("cloudformation", endpoint_url=endpoint, config=_config(60))
+    return session().client("cloudformation", endpoint_url=endpoint, config=_config(60))
 
 
 def sqs_client(endpoint: str) -> SQSClient:
     """A client of the lanes."""
-    return _session().client("sqs", endpoint_url=endpoint, config=_config(30))
+    return session().client("sqs", endpoint_url=endpoint, config=_config(30))
 
 
-def _session() -> Session:
+def session() -> Session:
+    """Any credentials will do."""
     import boto3
 
     return boto3.Session(aws_access_key_id=ACCOUNT, aws_secret_access_key="local", region_name=REGION)  # noqa: S106
