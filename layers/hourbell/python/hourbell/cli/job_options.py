@@ -50,8 +50,13 @@ def job_body(
     if payload is not None:
         body["payload"] = read_payload(payload)
     if tags:
-        body["tags"] = dict(_tag(text) for text in tags)
+        body["tags"] = read_tags(tags)
     return body
+
+
+def read_tags(tags: list[str] | None) -> dict[str, str]:
+    """What ``--tag`` was given."""
+    return dict(_tag(text) for text in tags or [])
 
 
 def as_changes(body: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import typer
 
 from hourbell.cli import (
     cloud,
+    imports,
     invoke,
     job_apply,
     job_backfill,
@@ -40,6 +41,7 @@ app.command()(cloud.status)
 app.command()(cloud.demo)
 app.command()(cloud.synth)
 app.command()(preview)
+app.add_typer(imports.app, name="import")
 app.command()(stats)
 app.command()(doctor)
 app.command()(invoke.invoke)

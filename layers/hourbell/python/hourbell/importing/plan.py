@@ -15,6 +15,10 @@ class ImportRefusedError(HourbellError):
     """One schedule cannot become a job; the message says why."""
 
 
+class OverError(ImportRefusedError):
+    """One schedule has no time left."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTarget:
     """A target that jobs need: its name, the member of its kind, and what that says."""
@@ -49,10 +53,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """An import before it is carried out. ``notes``: what is true of all of it."""
+    """An import before it is carried out.
+
+    ``refused``: what should become jobs and cannot. ``over``: what has nothing left to do. ``notes``: true of all.
+    """
 
     jobs: tuple[ImportedJob, ...]
     refused: tuple[Refused, ...] = ()
+    over: tuple[Refused, ...] = ()
     targets: tuple[ImportedTarget, ...] = ()
     notes: tuple[str, ...] = field(default=())
 

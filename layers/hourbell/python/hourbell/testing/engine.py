@@ -90,12 +90,16 @@ class Engine:
         self._executor = self._make_executor(aws_clients)
         self._transport = self._make_transport()
         self._api_key = self._make_key(tenant)
-        self.client = Client(URL, self._api_key, transport=self._transport)
+        self.client = self.new_client()
 
     @property
     def calls(self) -> list[ReceivedCall]:
         """What the functions received, in order."""
         return self._functions.calls
+
+    def new_client(self) -> Client:
+        """Another client of the same API, for code that closes its own."""
+        return Client(URL, self._api_key, transport=self._transport)
 
     def async_client(self) -> AsyncClient:
         """Another client of the same API, for asyncio."""
