@@ -17,6 +17,7 @@ from psycopg import sql
 
 if TYPE_CHECKING:
     from hourbell.local.state import Cloud
+    from hourbell.testing import Server
 
 TEMPLATE = "hourbell_template"
 _numbers = itertools.count(1)
@@ -58,6 +59,14 @@ def database_name(postgres: PostgresServer, template_database: str) -> Iterator[
 def conninfo(postgres: PostgresServer, database_name: str) -> str:
     """How to connect to this test's database, as its superuser."""
     return postgres.conninfo(database=database_name)
+
+
+@pytest.fixture(scope="session")
+def engine_server(postgres: PostgresServer) -> Server:
+    """Makes engines of the shipped test helper."""
+    from hourbell.testing import Server
+
+    return Server(postgres)
 
 
 @pytest.fixture(scope="session")

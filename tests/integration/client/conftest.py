@@ -1,4 +1,4 @@
-"""Engines of the shipped test helper, on this run's own server."""
+"""An engine of the shipped test helper."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from hourbell.testing import Engine, Server
 from tests.seeds import T0
 
 
-@pytest.fixture(scope="session")
-def server(postgres) -> Server:
-    return Server(postgres)
-
-
 @pytest.fixture
-def engine(server: Server) -> Iterator[Engine]:
-    with server.engine(now=T0) as engine:
+def engine(engine_server: Server) -> Iterator[Engine]:
+    with engine_server.engine(now=T0) as engine:
         yield engine

@@ -137,13 +137,15 @@ def test_a_function_may_use_the_api_itself(engine: Engine):
     assert engine.calls[1].payload == first["id"]
 
 
-def test_targets_in_aws_are_called_with_the_clients_that_are_given(server: Server, monkeypatch):
+def test_targets_in_aws_are_called_with_the_clients_that_are_given(engine_server: Server, monkeypatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     with mock_aws():
         sqs = boto3.client("sqs", region_name="eu-west-1")
         url = sqs.create_queue(QueueName="settlements")["QueueUrl"]
-        with server.engine(now=T0, aws_clients=lambda service: boto3.client(service.name, service.region)) as engine:
+        with engine_server.engine(
+            now=T0, aws_clients=lambda service: boto3.client(service.name, service.region)
+        ) as engine:
             engine.client.create_target("queue", sqs={"queue_url": url})
             engine.client.create_job({"schedule": EVERY_MINUTE, "target": "queue", "payload": {"ledger": 7}})
             (run,) = engine.run_until(T0 + timedelta(minutes=1))
@@ -168,8 +170,8 @@ def test_the_clock_does_not_go_back(engine: Engine):
         engine.clock.set(T0.replace(tzinfo=None))
 
 
-def test_engines_know_nothing_of_each_other(server: Server):
-    with server.engine(now=T0) as one, server.engine(now=T0 + timedelta(days=1)) as other:
+def test_engines_know_nothing_of_each_other(engine_server: Server):
+    with engine_server.engine(now=T0) as one, engine_server.engine(now=T0 + timedelta(days=1)) as other:
         receive(one)
         one.client.create_job({"schedule": EVERY_MINUTE, "target": "sink"})
         assert other.run_until(T0 + timedelta(days=2)) == []

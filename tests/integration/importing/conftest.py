@@ -14,16 +14,11 @@ from typer.testing import CliRunner, Result
 from tests.seeds import T0
 
 
-@pytest.fixture(scope="session")
-def server(postgres) -> Server:
-    return Server(postgres)
-
-
 @pytest.fixture
-def engine(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+def engine(engine_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.setenv("HOURBELL_URL", "https://hourbell.example")
     monkeypatch.setenv("HOURBELL_API_KEY", "hb_live_key")
-    with server.engine(now=T0) as engine:
+    with engine_server.engine(now=T0) as engine:
         monkeypatch.setattr(connection, "Client", lambda url, key: engine.new_client())
         yield engine
 

@@ -17,7 +17,6 @@ from hourbell.store.migrate import migrate
 from hourbell.testing import clock
 from hourbell.testing.engine import AwsClients, Engine, no_aws
 
-_TEMPLATE = "hourbell_testing"
 _numbers = itertools.count(1)
 
 
@@ -46,8 +45,8 @@ class Server:
     @contextmanager
     def _database(self, name: str) -> Iterator[None]:
         if not self._template:
-            self._make_template()
-        database, template = sql.Identifier(name), sql.Identifier(_TEMPLATE)
+            self._template.append(self._make_template())
+        database, template = sql.Identifier(name), sql.Identifier(*self._template)
         with psycopg.connect(self.postgres.conninfo(), autocommit=True) as connection:
             connection.execute(sql.SQL("create database {} template {} strategy file_copy").format(database, template))
             connection.execute(
@@ -56,14 +55,15 @@ class Server:
             yield
             connection.execute(sql.SQL("drop database {} with (force)").format(database))
 
-    def _make_template(self) -> None:
+    def _make_template(self) -> str:
+        name = f"hourbell_testing_{next(_numbers)}"
         with psycopg.connect(self.postgres.conninfo(), autocommit=True) as connection:
-            connection.execute(sql.SQL("create database {}").format(sql.Identifier(_TEMPLATE)))
-        with psycopg.connect(self.postgres.conninfo(database=_TEMPLATE), autocommit=True) as connection:
+            connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        with psycopg.connect(self.postgres.conninfo(database=name), autocommit=True) as connection:
             connection.execute(clock.INSTALL)
             bootstrap(connection)
             migrate(connection)
-        self._template.append(_TEMPLATE)
+        return name
 
 
 @contextmanager
