@@ -427,7 +427,7 @@ class Operations:
         """A page of named targets, newest first.
 
         >>> [target["name"] for target in hourbell.list_targets()["items"]]
-        ['reports', 'billing']
+        ['billing']
         """
         query = {"name": name, "state": state, "limit": limit, "cursor": cursor}
         return Request(method="GET", path="/v1/targets", query=query)
