@@ -51,6 +51,7 @@ def test_targets_are_listed_with_where_they_lead(target: Stage):
             ("--eventbridge", "arn:aws:events:r:a:event-bus/b/pay/due now"),
             {"eventbridge": {"bus": "arn:aws:events:r:a:event-bus/b", "source": "pay", "detail_type": "due now"}},
         ),
+        (("--pull",), {"pull": {}}),
         (("--step-functions", "arn:s"), {"step_functions": {"state_machine_arn": "arn:s"}}),
     ],
 )

@@ -17,7 +17,7 @@ from hourbell.client import ApiError, Client, ClientError, Target
 
 app = typer.Typer(no_args_is_help=True, help="Targets: where runs go, and how fast.")
 
-KINDS = ("http", "lambda", "sqs", "sns", "eventbridge", "step_functions")
+KINDS = ("http", "lambda", "sqs", "sns", "eventbridge", "step_functions", "pull")
 _LIMITS = ("rate_per_second", "burst", "max_concurrency")
 
 TargetArgument = Annotated[str, typer.Argument(metavar="TARGET", help="A target's id (tgt_…) or its name.")]
@@ -31,6 +31,7 @@ StateMachine = Annotated[str | None, typer.Option("--step-functions", help="ARN 
 Bus = Annotated[
     str | None, typer.Option("--eventbridge", help="A bus, its source and its detail type: default/billing/settle.")
 ]
+Pull = Annotated[bool, typer.Option("--pull", help="Nothing is called: workers fetch the runs themselves.")]
 Rate = Annotated[float | None, typer.Option(help="Calls a second, in the long run.")]
 Burst = Annotated[int | None, typer.Option(min=1, help="Calls at once within that rate.")]
 Concurrency = Annotated[int | None, typer.Option("--max-concurrency", min=1, help="Runs under way at once.")]
@@ -90,6 +91,7 @@ def create(
     topic: Topic = None,
     bus: Bus = None,
     state_machine: StateMachine = None,
+    pull: Pull = False,
     rate_per_second: Rate = None,
     burst: Burst = None,
     max_concurrency: Concurrency = None,
@@ -105,10 +107,13 @@ def create(
         topic=topic,
         bus=bus,
         state_machine=state_machine,
+        pull=pull,
         limits={"rate_per_second": rate_per_second, "burst": burst, "max_concurrency": max_concurrency},
     )
     if not any(kind in body for kind in KINDS):
-        raise typer.BadParameter("a target needs a --url, --lambda, --sqs, --sns, --eventbridge or --step-functions")
+        raise typer.BadParameter(
+            "a target needs a --url, --lambda, --sqs, --sns, --eventbridge, --step-functions or --pull"
+        )
     with connect() as client:
         _print(client.create_target(**{**body, "name": name}), as_json=as_json)
 
@@ -225,6 +230,7 @@ def _body(
     topic: str | None = None,
     bus: str | None = None,
     state_machine: str | None = None,
+    pull: bool = False,
 ) -> dict[str, Any]:
     body: dict[str, Any] = read_json(file, "--file") if file else {}
     if not isinstance(body, dict):
@@ -236,6 +242,7 @@ def _body(
         "sns": topic and {"topic_arn": topic},
         "eventbridge": bus and _bus(bus),
         "step_functions": state_machine and {"state_machine_arn": state_machine},
+        "pull": {} if pull else None,
     }
     return {**body, **{name: value for name, value in {**kinds, **limits}.items() if value is not None}}
 
