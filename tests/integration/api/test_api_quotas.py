@@ -82,6 +82,18 @@ def test_a_one_off_that_a_scan_plans_makes_room(client: Client, admin, conninfo,
     assert client.post("/v1/jobs", HOURLY).status == 201
 
 
+def test_a_job_of_the_far_future_counts_from_its_creation(client: Client, admin):
+    allow(admin, max_jobs=1)
+    far = {"schedule": {"at": "2028-05-09T12:00:00.000Z"}, "target": "sink"}
+    made = client.post("/v1/jobs", far)
+    assert made.status == 201
+
+    assert client.post("/v1/jobs", far).fields == ["max_jobs"]
+    assert client.post("/v1/jobs/batch", {"jobs": [far]}).fields == ["max_jobs"]
+    assert client.delete(f"/v1/jobs/{made.json['id']}").status == 204
+    assert client.post("/v1/jobs", far).status == 201
+
+
 def test_an_edit_that_brings_a_job_back_needs_room_and_any_other_needs_none(client: Client, admin):
     ended = client.job(SOON)
     kept = client.job()
