@@ -24,7 +24,7 @@ from hourbell.services.execute_batch import Executor, execute_batch
 from hourbell.services.jobs import Scheduler
 from hourbell.services.reap_runs import reap_runs
 from hourbell.services.scan_shards import ScanRange, scan_shards
-from hourbell.services.tenants import create_api_key, create_tenant
+from hourbell.services.tenants import OPERATOR, SCOPES, create_api_key, create_tenant
 from hourbell.store.connection import Database
 from hourbell.store.moments import next_moment
 from hourbell.targets.arns import AllowedTargets, Home
@@ -187,7 +187,8 @@ class Engine:
 
     def _make_key(self, tenant: str) -> str:
         owner, now = self._databases["migrator"], self.clock.now
-        return create_api_key(owner, create_tenant(owner, tenant, now=now), name="test", now=now).secret
+        tenant_id = create_tenant(owner, tenant, now=now)
+        return create_api_key(owner, tenant_id, name="test", now=now, scopes=(*SCOPES, OPERATOR)).secret
 
     async def _target_key(self, target_id: UUID, secret: str | None) -> bytes:
         if secret is not None:
