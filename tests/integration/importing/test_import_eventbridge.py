@@ -56,8 +56,8 @@ def test_every_schedule_becomes_a_job_and_every_destination_a_target(engine: Eng
     assert actions(command("eventbridge", "--region", "eu-west-1", "--json")) == ["create"] * 3
 
     jobs = {job["name"]: job for job in engine.client.iter_jobs()}
-    assert set(jobs) == {"payments/settle", "payments/report", "default/remind"}
-    settle = jobs["payments/settle"]
+    assert set(jobs) == {"payments:settle", "payments:report", "default:remind"}
+    settle = jobs["payments:settle"]
     assert settle["schedule"]["cron"] == "0 9 * * 1-5"
     assert settle["schedule"]["timezone"] == "Europe/Paris"
     assert settle["schedule"]["end_at"] == "2028-12-31T22:59:59.999Z"
@@ -66,8 +66,8 @@ def test_every_schedule_becomes_a_job_and_every_destination_a_target(engine: Eng
     assert settle["payload"] == {"from": "settle"}
     assert (settle["retry"]["max_attempts"], settle["retry"]["max_age"]) == (4, "PT10M")
     assert settle["tags"] == {"imported-from": "eventbridge", "group": "payments"}
-    assert jobs["payments/report"]["schedule"]["every"] == "PT6H"
-    assert jobs["default/remind"]["state"] == "paused"
+    assert jobs["payments:report"]["schedule"]["every"] == "PT6H"
+    assert jobs["default:remind"]["state"] == "paused"
     targets = {target["name"]: target for target in engine.client.iter_targets()}
     assert targets["sqs-settlements"]["sqs"]["queue_url"].endswith("/123456789012/settlements")
     assert targets["lambda-report"]["lambda"] == {

@@ -50,9 +50,9 @@ def test_a_schedule_becomes_a_job():
     assert plan == Plan(
         jobs=(
             ImportedJob(
-                source="payments/nightly",
+                source="payments:nightly",
                 definition={
-                    "name": "payments/nightly",
+                    "name": "payments:nightly",
                     "schedule": {
                         "cron": "0 2 * * *",
                         "timezone": "Europe/Paris",

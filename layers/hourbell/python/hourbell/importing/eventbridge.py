@@ -62,7 +62,8 @@ def map_schedules(schedules: Iterable[Description], *, known: Sequence[ImportedT
     over: list[Refused] = []
     targets = _Targets(known)
     for description in schedules:
-        source = f"{description.get('GroupName', 'default')}/{description['Name']}"
+        # Neither may hold a colon; and a slash, even an escaped one, would not get through every gateway.
+        source = f"{description.get('GroupName', 'default')}:{description['Name']}"
         try:
             mapped = _map(source, description, now=now)
         except OverError as error:
