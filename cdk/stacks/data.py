@@ -1,6 +1,6 @@
 """The data stack: what must outlive everything else, and the schema."""
 
-from aws_cdk import Stack
+from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
@@ -29,6 +29,8 @@ class DataStack(Stack):
         super().__init__(scope, id, description=description, termination_protection=settings.keep_data)
         key = data_key(self, "Key", settings=settings)
         self.cold_bucket = ColdBucket(self, "Cold", settings=settings, key=key)
+        name = self.cold_bucket.bucket.bucket_name
+        CfnOutput(self, "ColdBucketName", value=name, description="For hourbell cold verify and rebuild")
         self.signing_key = SigningKey(self, "SigningKey", keep=settings.keep_data)
         self.database: Database = self._database(settings, places, key)
         self._migrate(settings, sources, places.schema if places else None)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from hourbell.api.app import Application
 from hourbell.api.calls import Api
 from hourbell.environment import make_cold_objects, make_database, make_lanes, stage_key, target_rules
-from hourbell.observability import configure_logging
+from hourbell.observability import configure_logging, emit
 from hourbell.services.jobs import Scheduler
 from hourbell.settings import ApiSettings
 
@@ -36,6 +36,7 @@ def application() -> Application:
             stage_key=lambda: stage_key(settings.signing_secret),
             target_rules=lambda: target_rules(settings),
             lease=timedelta(seconds=settings.lease_seconds),
+            count=partial(emit, settings.stage),
         )
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -203,9 +203,24 @@ def objects() -> ColdObjects:
 
 
 @pytest.fixture
-def application(database: Database, lanes: RecordingLanes, objects: ColdObjects) -> Application:
+def metrics() -> list[Mapping[str, float]]:
+    """What the API counts."""
+    return []
+
+
+@pytest.fixture
+def application(
+    database: Database, lanes: RecordingLanes, objects: ColdObjects, metrics: list[Mapping[str, float]]
+) -> Application:
     scheduler = Scheduler(database=database, lanes=lanes, horizon=HORIZON, cold=objects)
-    return Application(Api(scheduler=scheduler, stage_key=lambda: b"stage secret", target_rules=lambda: RULES))
+    return Application(
+        Api(
+            scheduler=scheduler,
+            stage_key=lambda: b"stage secret",
+            target_rules=lambda: RULES,
+            count=metrics.append,
+        )
+    )
 
 
 def scan(client: Client, now: datetime) -> None:

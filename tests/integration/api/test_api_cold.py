@@ -537,19 +537,40 @@ def test_a_list_asks_for_tiers_and_times_that_there_are(client: Client):
     assert client.get("/v1/jobs", query={"tier": "cold", "due_before": "soon"}).fields == ["due_before"]
 
 
+def test_stats_count_cold_jobs_by_the_hour(client: Client, stranger: Client, spread):
+    client.delete(f"/v1/jobs/{spread[0]['id']}")
+
+    hours = [format_instant(FAR + timedelta(hours=hour)) for hour in (0, 1, 3)]
+    cold = client.get("/v1/stats").json["cold"]
+    assert cold == {
+        "hours": [{"hour": hour, "jobs": n} for hour, n in zip(hours, (2, 1, 1), strict=True)],
+        "capped": False,
+    }
+    assert stranger.get("/v1/stats").json["cold"]["hours"] == []
+
+
 # --- unreadable ---
 
 
-@pytest.mark.parametrize("damage", ["deleted", "altered"])
-def test_a_record_that_cannot_be_read_is_never_a_404(client: Client, admin, objects, caplog, damage):
+@pytest.fixture(params=["deleted", "altered"])
+def damage(request, admin, objects):
+    """Freezes the intake, and damages the segment; its key."""
+
+    def do() -> str:
+        (key,) = freeze(admin, objects)
+        admin.execute("update cold_segment set object_version = null")
+        if request.param == "deleted":
+            objects.delete(key)
+        else:
+            objects.client().put_object(Bucket=objects.bucket, Key=key, Body=b"x" * 1000)
+        return key
+
+    return do
+
+
+def test_a_record_that_cannot_be_read_is_never_a_404(client: Client, damage, metrics, caplog):
     made = client.job(AT_FAR)
-    (key,) = freeze(admin, objects)
-    admin.execute("update cold_segment set object_version = null")
-    s3 = objects.client()
-    if damage == "deleted":
-        s3.delete_object(Bucket=objects.bucket, Key=key)
-    else:
-        s3.put_object(Bucket=objects.bucket, Key=key, Body=b"x" * 1000)
+    key = damage()
 
     answers = [client.get(f"/v1/jobs/{made['id']}"), client.patch(f"/v1/jobs/{made['id']}", {"payload": 1})]
 
@@ -557,6 +578,7 @@ def test_a_record_that_cannot_be_read_is_never_a_404(client: Client, admin, obje
     assert answers[0].json["type"] == "urn:hourbell:problem:cold-unreadable"
     assert key not in answers[0].text
     assert {getattr(record, "object", None) for record in caplog.records} == {key}
+    assert metrics == [{"ColdSegmentsBroken": 1}] * 2
 
 
 def test_a_segment_is_found_where_compaction_put_it_meanwhile(client: Client, admin, objects):

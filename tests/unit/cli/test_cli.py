@@ -192,9 +192,17 @@ def test_stats_say_what_is_not_well(stage: Stage):
         "runs": {"since": "2026-11-29T11:00:00.000Z", "succeeded": 1, "dead": 2, "capped": False},
         "lateness_ms": {"p50": 7, "p95": 1200, "p99": None},
         "queues": {"shared": 3, "solo": 0, "pull": 0},
+        "cold": {"hours": [{"hour": "2027-01-01T00:00:00.000Z", "jobs": 4_000}], "capped": True},
     }
     stage.answer("GET", "/v1/stats", stats)
     output = stage.run("stats").output
-    for said in ("100,000 active (not all were counted)", "overdue for 90.5 s", "2 dead", "p95 1,200 ms", "3 shared"):
+    for said in (
+        "100,000 active (not all were counted)",
+        "overdue for 90.5 s",
+        "2 dead",
+        "p95 1,200 ms",
+        "3 shared",
+        "4,000 jobs in",
+    ):
         assert said in output
     assert json.loads(stage.run("stats", "--json").output) == stats

@@ -42,6 +42,8 @@ from hourbell.api.problems import (
     not_found,
     problem_of,
 )
+from hourbell.cold.objects import SegmentError
+from hourbell.cold.record import RecordError
 from hourbell.services.authenticate import Principal
 from hourbell.services.quotas import admit_request
 from hourbell.store.tenant_database import Actor, TenantDatabase
@@ -90,7 +92,7 @@ class Application:
             try:
                 reply = self._answer(operation, path)
             except Exception as error:  # noqa: BLE001 - every error becomes a problem; unforeseen ones are logged there
-                reply = _problem_reply(problem_of(error))
+                reply = self._refused(error)
             return _response(reply)
 
         return answer
@@ -125,6 +127,11 @@ class Application:
         if operation.acts:
             return answer_once(operation, call, database, request=f"{operation.method} {event.get('rawPath')}")
         return operation.handle(call.through(database=database))
+
+    def _refused(self, error: Exception) -> Reply:
+        if isinstance(error, SegmentError | RecordError):
+            self._api.count({"ColdSegmentsBroken": 1})
+        return _problem_reply(problem_of(error))
 
     def _not_found(self, _error: Exception) -> Response[str]:
         if _caller(self._resolver.current_event.raw_event) is None:

@@ -53,7 +53,7 @@ class Api:
     """What all operations work with; what only some of them need is asked when they do.
 
     ``stage_key``: the stage's signing secret. ``target_rules``: what the stage lets targets be. ``lease``: how long
-    whoever executes a run may be silent. ``pause``: waits so many seconds.
+    whoever executes a run may be silent. ``pause``: waits so many seconds. ``count``: takes metrics.
     """
 
     scheduler: Scheduler
@@ -61,6 +61,7 @@ class Api:
     target_rules: Callable[[], TargetRules]
     lease: timedelta = LEASE
     pause: Callable[[float], None] = time.sleep
+    count: Callable[[Mapping[str, float]], None] = lambda _metrics: None
 
     @cached_property
     def cursors(self) -> Cursors:

@@ -442,6 +442,20 @@ class Queues(Schema):
     pull: int
 
 
+class ColdHour(Schema):
+    """How many jobs of the cold tier are due in the hour that begins at ``hour``."""
+
+    hour: Instant
+    jobs: int
+
+
+class ColdCounts(Schema):
+    """The cold tier, hour by hour."""
+
+    hours: list[ColdHour]
+    capped: bool = Field(description="whether only the next 168 hours with jobs are there")
+
+
 class Stats(Schema):
     """How the caller's jobs and runs are doing."""
 
@@ -451,6 +465,7 @@ class Stats(Schema):
     runs: RunCounts
     lateness_ms: Lateness
     queues: Queues
+    cold: ColdCounts
 
 
 class Migrations(Schema):

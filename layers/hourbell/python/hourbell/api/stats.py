@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hourbell.api.calls import Call, Reply
 from hourbell.api.operations import Operation
 from hourbell.api.views import encode_json
+from hourbell.domain.cold import hour_start
 from hourbell.domain.instants import format_instant
 from hourbell.domain.run_state import JobState, Lane, RunState
 
@@ -43,6 +44,13 @@ def get_stats(call: Call) -> Reply:
                 },
                 "lateness_ms": _lateness(found),
                 "queues": {lane: found.runs.waiting.get(lane, 0) for lane in Lane},
+                "cold": {
+                    "hours": [
+                        {"hour": format_instant(hour_start(due_hour)), "jobs": jobs}
+                        for due_hour, jobs in found.cold.items()
+                    ],
+                    "capped": found.cold_capped,
+                },
             }
         )
     )

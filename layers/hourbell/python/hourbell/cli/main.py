@@ -8,6 +8,7 @@ import typer
 
 from hourbell.cli import (
     cloud,
+    cold,
     imports,
     invoke,
     job_apply,
@@ -56,6 +57,7 @@ app.add_typer(jobs.app, name="jobs")
 app.add_typer(runs.app, name="runs")
 app.add_typer(targets.app, name="targets")
 app.add_typer(keys.app, name="keys")
+app.add_typer(cold.app, name="cold")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(lanes.app, name="lanes")
 

@@ -24,6 +24,7 @@ def stats(*, as_json: AsJson = False) -> None:
             f"runs since {runs.pop('since')}": _counts(runs),
             "lateness": _lateness(found["lateness_ms"]),
             "waiting": _counts(found["queues"]),
+            "cold": _cold(found["cold"]),
         }
     )
     return None
@@ -32,6 +33,14 @@ def stats(*, as_json: AsJson = False) -> None:
 def _counts(counts: Mapping[str, Any]) -> str:
     shown = ", ".join(f"{value:,} {name}" for name, value in counts.items() if name != "capped" and value)
     return f"{shown or 'none'}{' (not all were counted)' if counts.get('capped') else ''}"
+
+
+def _cold(cold: Mapping[str, Any]) -> str:
+    hours = cold["hours"]
+    if not hours:
+        return "none"
+    more = " and more later" if cold["capped"] else ""
+    return f"{sum(hour['jobs'] for hour in hours):,} jobs in {len(hours):,} hours from {hours[0]['hour']}{more}"
 
 
 def _lateness(percentiles: Mapping[str, int | None]) -> str:

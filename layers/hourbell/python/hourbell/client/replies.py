@@ -302,6 +302,7 @@ class Stats(TypedDict):
     runs: dict[str, Any]
     lateness_ms: dict[str, int | None]
     queues: dict[str, int]
+    cold: dict[str, Any]
 
 
 class Deployment(TypedDict):

@@ -21,6 +21,9 @@ from hourbell.domain.errors import HourbellError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# What every key begins with: see ``segment_key``.
+SEGMENTS = "cold/"
+
 _MISSING = frozenset({"NoSuchKey", "NoSuchVersion", "404", "NotFound", "MethodNotAllowed", "405"})
 _ALTERED = frozenset({"PreconditionFailed", "412", "InvalidRange", "416"})
 
@@ -122,6 +125,28 @@ class ColdObjects:
             return pick_record(self.get_blocks(stored, [block]), job_id)
         except RecordError as error:
             raise SegmentError(stored.key, str(error)) from error
+
+    def list_keys(self) -> Iterator[str]:
+        """The keys of all segments that are there now, in their order.
+
+        Raises:
+            ColdUnavailableError.
+        """
+        with _translated(SEGMENTS):
+            for page in self.client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=SEGMENTS):
+                yield from (found["Key"] for found in page.get("Contents", ()))
+
+    def read_versions(self, key: str) -> Iterator[bytes]:
+        """What the object was, the latest version first; also of one that was deleted, as long as S3 keeps them.
+
+        Raises:
+            ColdUnavailableError.
+        """
+        with _translated(key):
+            pages = self.client().get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=key)
+            found = [one for page in pages for one in page.get("Versions", ()) if one["Key"] == key]
+        for version in sorted(found, key=lambda one: one["LastModified"], reverse=True):
+            yield self._read(StoredObject(key, version["VersionId"], 0, b"", b""))
 
     def delete(self, key: str) -> None:
         """Delete an object; its versions stay until the bucket's lifecycle removes them. Idempotent.

@@ -123,6 +123,41 @@ def read_block(member: bytes) -> list[bytes]:
     return text[:-1].split(b"\n")
 
 
+def scan_segment(due_hour: int, body: bytes) -> tuple[WrittenSegment, list[bytes]]:
+    """What an object is, from its bytes alone: its line in the catalogue, and its lines.
+
+    Raises:
+        BlockError: it is no segment, or damaged. RecordError: a line is no record.
+    """
+    index, lines, offset = [], [], 0
+    while offset < len(body):
+        reader = zlib.decompressobj(_GZIP)
+        try:
+            text = reader.decompress(body[offset:])
+        except zlib.error as error:
+            raise BlockError(f"damaged at byte {offset}: {error}") from error
+        if not reader.eof or not text.endswith(b"\n"):
+            raise BlockError(f"cut short after byte {offset}")
+        block = text[:-1].split(b"\n")
+        index.append(_ENTRY.pack(record_id(block[0]).bytes, offset))
+        lines += block
+        offset = len(body) - len(reader.unused_data)
+    ids = [record_id(line) for line in lines]
+    if not ids or any(one >= other for one, other in pairwise(ids)):
+        raise BlockError("its records are not sorted by id, each once")
+    digest = sha256(body).digest()
+    found = WrittenSegment(
+        key=segment_key(due_hour, ids[0], ids[-1], digest),
+        body=body,
+        blocks=b"".join(index),
+        first_id=ids[0],
+        last_id=ids[-1],
+        jobs=len(ids),
+        sha256=digest,
+    )
+    return found, lines
+
+
 def pick_record(lines: Sequence[bytes], job_id: UUID) -> bytes | None:
     """The line of this job among those of a block."""
     return next((line for line in lines if record_id(line) == job_id), None)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from botocore.config import Config
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
 FUNCTION_PREFIX = "hourbell-local-"
@@ -30,6 +31,11 @@ def lambda_client(endpoint: str, *, timeout_seconds: float = 120) -> LambdaClien
 def cloudformation_client(endpoint: str) -> CloudFormationClient:
     """A client of the stacks."""
     return session().client("cloudformation", endpoint_url=endpoint, config=_config(60))
+
+
+def s3_client(endpoint: str) -> S3Client:
+    """A client of the cold tier's bucket."""
+    return _session().client("s3", endpoint_url=endpoint, config=_config(60))
 
 
 def sqs_client(endpoint: str) -> SQSClient:

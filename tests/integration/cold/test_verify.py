@@ -1,0 +1,178 @@
+"""What is wrong with segments is found and named, and put right from what S3 still has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hourbell.cold.record import encode_record
+from hourbell.cold.segment import BLOCK_RECORDS, BlockError, scan_segment, write_segment
+from hourbell.domain.ids import due_hour_of
+from hourbell.services.verify_cold import Flaw, plan_repairs, verify_cold
+
+from tests.cold_jobs import cold_job, hours
+from tests.integration.cold.world import World
+from tests.seeds import T0, Seeder
+
+DUE = T0 + hours(40)
+HOUR = due_hour_of(DUE)
+
+
+@pytest.fixture
+def frozen(world: World) -> World:
+    """Two hours in segments."""
+    world.accept(DUE, 1_000)
+    world.accept(DUE + hours(1), 1_000)
+    assert world.freeze().segments == 2
+    return world
+
+
+def flaws(world: World) -> list[tuple[str, str]]:
+    return [(flaw.kind.value, flaw.key) for flaw in verify_cold(world.database, world.objects, now=world.now)]
+
+
+def rebuild(world: World) -> list[str]:
+    actions = []
+    for repair in plan_repairs(world.database, world.objects, now=world.now):
+        actions.append(repair.action)
+        if repair.act is not None:
+            repair.act()
+    return actions
+
+
+def promoted(world: World) -> int:
+    world.now = DUE
+    return world.promote().jobs
+
+
+def test_a_whole_tier_has_no_flaw(frozen: World):
+    seen: list[tuple[int, int]] = []
+
+    found = verify_cold(frozen.database, frozen.objects, now=frozen.now, progress=lambda *one: seen.append(one))
+
+    assert list(found) == []
+    assert seen == [(1, 2), (2, 2)]
+
+
+def test_a_deleted_object_comes_back_from_its_version(frozen: World, seed: Seeder):
+    seed.rows("update cold_segment set object_version = null returning 1")
+    key = frozen.segments()[0][0]
+    frozen.objects.delete(key)
+
+    assert flaws(frozen) == [("missing", key)]
+    assert rebuild(frozen) == ["store version 1 of it again, which is whole"]
+    assert flaws(frozen) == []
+    frozen.check()
+
+
+def test_an_overwritten_object_comes_back_from_its_version(frozen: World, seed: Seeder):
+    seed.rows("update cold_segment set object_version = null returning 1")
+    key = frozen.segments()[0][0]
+    frozen.objects.client().put_object(Bucket=frozen.objects.bucket, Key=key, Body=b"\x00" * 999)
+
+    assert flaws(frozen) == [("damaged", key)]
+    assert rebuild(frozen) == ["store version 2 of it again, which is whole"]
+    assert flaws(frozen) == []
+    assert promoted(frozen) == 2_000
+
+
+def test_a_segment_without_a_whole_version_stays_named(frozen: World):
+    key = frozen.segments()[0][0]
+    s3 = frozen.objects.client()
+    for version in s3.list_object_versions(Bucket=frozen.objects.bucket, Prefix=key)["Versions"]:
+        s3.delete_object(Bucket=frozen.objects.bucket, Key=key, VersionId=version["VersionId"])
+
+    assert flaws(frozen) == [("missing", key)]
+    (action,) = rebuild(frozen)
+    assert action == "nothing: no version is whole; 1000 jobs are out of reach"
+    assert flaws(frozen) == [("missing", key)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update cold_segment set jobs = jobs - 1 where object_key = %s returning 1",
+        "update cold_segment set blocks = substring(blocks from 1 for 20) where object_key = %s returning 1",
+        "update cold_segment set last_id = first_id where object_key = %s returning 1",
+    ],
+    ids=["count", "index", "ids"],
+)
+def test_a_row_that_does_not_describe_its_object_is_written_anew(frozen: World, seed: Seeder, damage: str):
+    before = seed.rows("select first_id, last_id, jobs, bytes, text_bytes, sha256, blocks from cold_segment order by 1")
+    key = frozen.segments()[0][0]
+    seed.rows(damage, key)
+
+    assert flaws(frozen) == [("catalogue", key)]
+    assert rebuild(frozen) == ["write its row anew, from the object"]
+    assert flaws(frozen) == []
+    after = seed.rows("select first_id, last_id, jobs, bytes, text_bytes, sha256, blocks from cold_segment order by 1")
+    assert after == before
+    frozen.check()
+
+
+def test_a_lost_row_is_made_from_its_object(frozen: World, seed: Seeder):
+    key = frozen.segments()[0][0]
+    (gone, thawed) = list(frozen.accepted)[:2]
+    frozen.delete(gone)
+    frozen.edit(thawed, "2")
+    seed.rows("delete from cold_segment where object_key = %s returning 1", key)
+
+    assert flaws(frozen) == [("lost", key)]
+    assert rebuild(frozen) == ["enter it into the catalogue"]
+    assert flaws(frozen) == []
+    assert frozen.effective().keys() == frozen.accepted.keys()
+    assert promoted(frozen) == 1_998
+    assert seed.rows("select count(*) from job where job_id = %s", gone) == [(0,)]
+
+
+def test_what_a_crash_left_is_named_and_removed(frozen: World):
+    copies = write_segment(HOUR, frozen.frozen_lines()[:10])
+    frozen.objects.put(copies)
+
+    (flaw,) = verify_cold(frozen.database, frozen.objects, now=frozen.now)
+    assert (flaw.kind, flaw.key, flaw.harms) == (Flaw.LEFTOVER, copies.key, False)
+    assert rebuild(frozen) == ["delete it"]
+    assert flaws(frozen) == []
+
+
+def test_nothing_of_an_hour_that_is_over_comes_back(frozen: World, seed: Seeder):
+    """Its tombstones are gone by now: a deleted job would ring again."""
+    frozen.objects.put(write_segment(HOUR, [encode_record(cold_job(DUE)).encode()]))
+    frozen.now = DUE + hours(26)
+
+    assert [kind for kind, _ in flaws(frozen)] == ["leftover"]
+
+
+def test_what_is_no_segment_is_left_alone(frozen: World):
+    s3 = frozen.objects.client()
+    for key in ("cold/readme.txt", "cold/2027-05-11/04/x.ndjson.gz", "cold/2027-13-11/04/x"):
+        s3.put_object(Bucket=frozen.objects.bucket, Key=key, Body=b"x")
+
+    assert {kind for kind, _ in flaws(frozen)} == {"foreign"}
+    assert all(action.startswith("nothing") for action in rebuild(frozen))
+    assert len(list(frozen.objects.list_keys())) == 5
+
+
+def test_a_segment_with_jobs_of_another_hour_is_damaged(frozen: World):
+    lines = sorted(encode_record(cold_job(DUE + hours(n % 2))).encode() for n in range(4))
+    stray = write_segment(HOUR, lines)
+    key = frozen.segments()[0][0]
+    body = replace(stray, key=key)
+    version = frozen.objects.put(body)
+    frozen.seed.rows(
+        "update cold_segment set object_version = %s, bytes = %s, sha256 = %s, blocks = %s, first_id = %s, "
+        "last_id = %s, jobs = 4 where object_key = %s returning 1",
+        *(version, len(stray.body), stray.sha256, stray.blocks, stray.first_id, stray.last_id, key),
+    )
+
+    assert flaws(frozen) == [("damaged", key)]
+
+
+def test_a_segment_is_known_by_its_bytes_alone():
+    lines = sorted(encode_record(cold_job(DUE)).encode() for _ in range(2 * BLOCK_RECORDS + 3))
+    written = write_segment(HOUR, lines)
+
+    assert scan_segment(HOUR, written.body) == (written, lines)
+    for body in (b"", b"x", written.body[:-1], written.body + b"x", written.body * 2):
+        with pytest.raises(BlockError):
+            scan_segment(HOUR, body)
