@@ -65,7 +65,7 @@ synth: install ## Write and lint the CloudFormation templates of both stages (no
 	@$(BIN)/cfn-lint
 
 bench: install ## Run the benchmarks that need no local cloud, as JSON
-	@for name in claim big_table fairness cold_start; do $(BIN)/python -m benchmarks.$$name --json || exit 1; done
+	@for name in claim big_table fairness worker cold_start; do $(BIN)/python -m benchmarks.$$name --json || exit 1; done
 
 lock: $(VENV_READY) ## Pin all dependencies anew, with hashes (--upgrade: make lock LOCK=--upgrade)
 	@for name in uv emulator; do $(PIN) requirements/$$name.in -o requirements/$$name.txt || exit 1; done

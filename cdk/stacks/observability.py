@@ -10,6 +10,7 @@ from cdk.settings import AuroraDatabase, StageSettings
 
 # The wraparound of transaction ids stops a Postgres server at two billion.
 TRANSACTION_IDS = 1_000_000_000
+LAST_TRANSACTION_IDS = 1_500_000_000
 
 
 class ObservabilityStack(Stack):
@@ -164,4 +165,10 @@ class ObservabilityStack(Stack):
             cluster("MaximumUsedTransactionIDs"),
             TRANSACTION_IDS,
             description="Vacuum falls behind: halfway to the wraparound that stops Postgres.",
+        )
+        self._alarms.above(
+            "database-transaction-ids-last",
+            cluster("MaximumUsedTransactionIDs"),
+            LAST_TRANSACTION_IDS,
+            description="A quarter of all transaction ids is left: end what holds vacuum up, now.",
         )

@@ -19,7 +19,12 @@ RUNS = {
 }
 COLD_TIER = {"loader-heartbeat-missing", "cold-hours-late", "cold-segments-broken", "cold-segments-refused"}
 LANES = {f"{lane}-{what}" for lane in ("shared", "solo") for what in ("depth", "age", "dead-letters")}
-DATABASE = {"database-capacity", "database-connections-borrow", "database-transaction-ids"}
+DATABASE = {
+    "database-capacity",
+    "database-connections-borrow",
+    "database-transaction-ids",
+    "database-transaction-ids-last",
+}
 
 
 def alarms(assembly: Assembly) -> dict[str, dict[str, object]]:
@@ -70,6 +75,11 @@ def test_one_dead_run_broken_job_or_segment_is_enough(assembly: Assembly, alarm:
     properties = alarms(assembly)[alarm]
     assert properties["MetricName"] == metric
     assert (properties["Threshold"], properties["EvaluationPeriods"]) == (0, 1)
+
+
+def test_transaction_ids_are_watched_halfway_and_again_at_three_quarters(prod: Assembly) -> None:
+    thresholds = [alarms(prod)[f"database-transaction-ids{which}"]["Threshold"] for which in ("", "-last")]
+    assert thresholds == [1_000_000_000, 1_500_000_000]
 
 
 @pytest.mark.parametrize("lane", ["shared", "solo"])

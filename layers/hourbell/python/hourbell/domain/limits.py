@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 # --- Amazon SQS, "Quotas related to messages" in the developer guide, read 2026-11 ---
 SQS_MAX_DELAY_SECONDS = 900
 SQS_BATCH = 10
+SQS_MAX_MESSAGE_BYTES = 1_048_576
+SQS_MAX_VISIBILITY_SECONDS = 43_200
 
 # --- Amazon EventBridge, "PutEvents" in the API reference, read 2026-11 ---
 EVENTBRIDGE_BATCH = 10
-SQS_MAX_MESSAGE_BYTES = 1_048_576
-SQS_MAX_VISIBILITY_SECONDS = 43_200
 
 # --- AWS Lambda, "Lambda quotas", read 2026-11 ---
 LAMBDA_MAX_TIMEOUT_SECONDS = 900
