@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
-from hourbell.client import ApiError, Client
+from hourbell.client import ApiError, Client, Retries
 from hourbell.local.state import Cloud
 from hourbell.services.tenants import create_api_key, create_tenant
 from hourbell.store.connection import Database
@@ -39,7 +40,7 @@ def bell(hang: Hang, client: Client) -> Bell:
     return bell
 
 
-def refusal(call: Callable[[], object]) -> tuple[int, object]:
+def refusal(call: Callable[[], object]) -> tuple[int, Any]:
     with pytest.raises(ApiError) as refused:
         call()
     return refused.value.status, refused.value.problem
@@ -77,6 +78,24 @@ def test_names_are_each_tenants_own(stranger: Client, bell: Bell):
     job = stranger.create_job({"name": "ours", "schedule": {"every": "1h"}, "target": bell.job["target"]})
     assert [found["id"] for found in stranger.list_jobs(name="ours")["items"]] == [job["id"]]
     stranger.delete_job(job["id"])
+
+
+def test_an_operator_makes_a_tenant_which_keeps_to_its_quotas(local_cloud: Cloud, client: Client):
+    made = client.create_tenant("bounded", quotas={"max_jobs": 1, "max_requests_per_second": 1})
+    job = {"schedule": {"every": "1h"}, "target": {"http": {"url": "http://127.0.0.1:9/"}}}
+
+    with Client(local_cloud.url, str(made["key"]["secret"]), retries=Retries(attempts=1)) as bounded:
+        status, problem = refusal(lambda: [bounded.list_jobs() for _ in range(30)])
+        assert (status, problem["errors"][0]["field"]) == (429, "max_requests_per_second")
+        assert refusal(bounded.list_tenants)[0] in (403, 429)
+    client.set_quotas(made["id"], {"max_requests_per_second": None})
+    with Client(local_cloud.url, str(made["key"]["secret"])) as bounded:  # asks again after 429
+        created = bounded.create_job(job)
+        status, problem = refusal(lambda: bounded.create_job(job))
+        assert (status, problem["errors"][0]["field"]) == (409, "max_jobs")
+        assert client.get_tenant(made["id"])["jobs"] == 1
+        assert refusal(lambda: client.get_job(created["id"]))[0] == 404
+        bounded.delete_job(created["id"])
 
 
 @pytest.mark.parametrize("key", ["nonsense", "hb_live_nonsense", "hb_live_" + "x" * 43])
