@@ -11,7 +11,7 @@ get a run. Work is bounded: at most ``limit`` runs a claim, and missed stretches
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
@@ -39,6 +39,7 @@ MISSED_RUNS = 100
 
 
 REASON_MISSED = "missed"
+REASON_PAUSED = "paused"
 
 _ONE_MS = timedelta(milliseconds=1)
 
@@ -177,6 +178,12 @@ def _skip_until(
     each = _each(job, oldest, last) if occurrences <= MISSED_RUNS else ()
     stretch = MissedStretch(first=oldest, last=last, occurrences=max(1, occurrences), reason=REASON_MISSED, each=each)
     return start, (stretch,)
+
+
+def left_out(job: PlannableJob, oldest: datetime, start: datetime | None) -> MissedStretch | None:
+    """What a pause that ends without catching up leaves out: [``oldest``, ``start``)."""
+    _, missed = _skip_until(job, oldest, start)
+    return replace(missed[0], reason=REASON_PAUSED) if missed else None
 
 
 def _each(job: PlannableJob, first: datetime, last: datetime) -> tuple[datetime, ...]:

@@ -515,6 +515,8 @@ def _write_edit(
     changes = job_changes(stored, values)
     if changes:
         record(connection, tenant_id, "job", job_id, "edited", changes=changes, now=now)
+    if placed and not moved and stored.state == JobState.PAUSED:
+        _record_pause(connection, tenant_id, stored, definition.schedule, goes_on_at=first, now=now)
     if first is not None:
         _place(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state, not_before=now)
     elif state is JobState.COMPLETED:
@@ -541,7 +543,9 @@ def _resume(connection: Connection, tenant_id: UUID, stored: StoredJob, missed: 
     if missed is Missed.CATCH_UP and parked is not None and parked <= now:
         scheduled_for: datetime | None = parked
     else:
-        scheduled_for = _first_to_fire(schedule_from_json(stored.schedule), stored, now, window_ms=stored.window_ms)
+        schedule = schedule_from_json(stored.schedule)
+        scheduled_for = _first_to_fire(schedule, stored, now, window_ms=stored.window_ms)
+        _record_pause(connection, tenant_id, stored, schedule, goes_on_at=scheduled_for, now=now)
     # Whichever it is, runs that were planned already are planned once more, and counted again.
     since = now if scheduled_for is None else min(now, scheduled_for - _ONE_MS)
     ahead = jobs.count_planned_ahead(connection, [job_id], now=since).get(job_id, 0)
@@ -551,6 +555,37 @@ def _resume(connection: Connection, tenant_id: UUID, stored: StoredJob, missed: 
         jobs.delete_due(connection, tenant_id, job_id)
     else:
         _place(connection, tenant_id, job_id, scheduled_for, window_ms=stored.window_ms, state=state)
+
+
+def _record_pause(
+    connection: Connection,
+    tenant_id: UUID,
+    stored: StoredJob,
+    schedule: Schedule,
+    *,
+    goes_on_at: datetime | None,
+    now: datetime,
+) -> None:
+    """Put on record what the pause leaves out: everything from where the job was parked to where it goes on."""
+    from hourbell.domain.planning import CatchUp, PlannableJob, left_out
+    from hourbell.services.plan_due import gather_missed
+    from hourbell.store.claims import ClaimWrites, write_claim
+
+    if stored.due_scheduled_for is None or stored.due_scheduled_for > now:
+        return
+    job = PlannableJob(
+        job_id=stored.job_id,
+        schedule=schedule,
+        window_ms=stored.window_ms,
+        catch_up=CatchUp(),
+        runs_planned=stored.runs_planned,
+        skipped=frozenset(stored.skipped),
+    )
+    stretch = left_out(job, stored.due_scheduled_for, goes_on_at)
+    if stretch is not None:
+        writes = ClaimWrites(now=floor_ms(now))
+        gather_missed(writes, tenant_id, stored, stretch)
+        write_claim(connection, writes)
 
 
 def _skip_next(connection: Connection, tenant_id: UUID, stored: StoredJob, now: datetime) -> None:

@@ -6,6 +6,7 @@ import json
 import logging
 from datetime import datetime
 from functools import lru_cache
+from uuid import UUID
 
 from hourbell.domain.durations import parse_duration
 from hourbell.domain.errors import HourbellError
@@ -14,6 +15,7 @@ from hourbell.domain.planning import (
     RUNS_PER_CLAIM,
     CatchUp,
     CatchUpPolicy,
+    MissedStretch,
     Plan,
     PlannableJob,
     plan,
@@ -24,6 +26,7 @@ from hourbell.domain.schedule import schedule_from_json
 from hourbell.lanes.messages import LaneMessage
 from hourbell.services.pace_jobs import PlannedJob
 from hourbell.store.claims import ClaimWrites, DueRow, JobRow
+from hourbell.store.jobs import StoredJob
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +63,8 @@ class Planner:
         """Take a planned job into what is written and sent."""
         row, job, made = planned
         self._gather_runs(row, job, made)
-        self._gather_missed(row, job, made)
+        for stretch in made.missed:
+            gather_missed(self.writes, row.tenant_id, job, stretch)
         self._gather_next(row, job, made)
 
     def _plan(self, row: DueRow, job: JobRow) -> Plan:
@@ -109,24 +113,6 @@ class Planner:
                 )
             )
 
-    def _gather_missed(self, row: DueRow, job: JobRow, planned: Plan) -> None:
-        writes = self.writes
-        for stretch in planned.missed:
-            writes.missed_job_ids.append(row.job_id)
-            writes.missed_first.append(stretch.first)
-            writes.missed_last.append(stretch.last)
-            writes.missed_tenant_ids.append(row.tenant_id)
-            writes.missed_occurrences.append(stretch.occurrences)
-            writes.missed_reasons.append(stretch.reason)
-            for scheduled_for in stretch.each:
-                writes.skipped_job_ids.append(row.job_id)
-                writes.skipped_scheduled_for.append(scheduled_for)
-                writes.skipped_ids.append(run_id(row.job_id, scheduled_for))
-                writes.skipped_tenant_ids.append(row.tenant_id)
-                writes.skipped_target_ids.append(job.target_id)
-                writes.skipped_reasons.append(stretch.reason)
-                writes.skipped_schedule_versions.append(job.schedule_version)
-
     def _gather_next(self, row: DueRow, job: JobRow, planned: Plan) -> None:
         writes = self.writes
         if planned.next is None:
@@ -151,3 +137,21 @@ def catch_up_from_json(text: str) -> CatchUp:
         policy=CatchUpPolicy(fields.get("policy", CatchUpPolicy.RUN_ONCE)),
         within=None if within is None else parse_duration(within, field="catch_up.within"),
     )
+
+
+def gather_missed(writes: ClaimWrites, tenant_id: UUID, job: JobRow | StoredJob, stretch: MissedStretch) -> None:
+    """Take a stretch of occurrences that are not run into what is written."""
+    writes.missed_job_ids.append(job.job_id)
+    writes.missed_first.append(stretch.first)
+    writes.missed_last.append(stretch.last)
+    writes.missed_tenant_ids.append(tenant_id)
+    writes.missed_occurrences.append(stretch.occurrences)
+    writes.missed_reasons.append(stretch.reason)
+    for scheduled_for in stretch.each:
+        writes.skipped_job_ids.append(job.job_id)
+        writes.skipped_scheduled_for.append(scheduled_for)
+        writes.skipped_ids.append(run_id(job.job_id, scheduled_for))
+        writes.skipped_tenant_ids.append(tenant_id)
+        writes.skipped_target_ids.append(job.target_id)
+        writes.skipped_reasons.append(stretch.reason)
+        writes.skipped_schedule_versions.append(job.schedule_version)
