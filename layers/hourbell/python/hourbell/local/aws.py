@@ -35,7 +35,7 @@ def cloudformation_client(endpoint: str) -> CloudFormationClient:
 
 def s3_client(endpoint: str) -> S3Client:
     """A client of the cold tier's bucket."""
-    return _session().client("s3", endpoint_url=endpoint, config=_config(60))
+    return session().client("s3", endpoint_url=endpoint, config=_config(60))
 
 
 def sqs_client(endpoint: str) -> SQSClient:
