@@ -26,11 +26,11 @@ class Step(NamedTuple):
 def apply(
     *,
     file: Annotated[
-        str, typer.Option("--file", "-f", help="YAML or JSON: a list of jobs, each with a name; - reads it.")
+        str, typer.Option("--file", "-f", help="YAML or JSON: a list of jobs with names; - reads standard input.")
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Delete the jobs with --tag that are not in the file.")
+        bool, typer.Option("--prune", help="Delete the hot jobs with --tag that are not in the file.")
     ] = False,
     tag: Annotated[
         list[str] | None, typer.Option(help="With --prune: team=payments; several must all be there.")
