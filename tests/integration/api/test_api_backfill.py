@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -58,6 +59,24 @@ def test_each_occurrence_gets_one_run_and_those_that_had_one_keep_it(client: Cli
     run = client.get(f"/v1/runs/{answer.json['occurrences'][0]['run_id']}").json
     assert (run["origin"], run["state"], run["fire_at"]) == ("backfill", "queued", format_instant(T0))
     assert admin.execute("select count(*) from run").fetchone() == (3,)
+
+
+def test_a_run_that_somebody_else_made_meanwhile_is_left_alone(
+    client: Client, admin, lanes: RecordingLanes, monkeypatch
+):
+    job = client.job(HOURLY)
+    backfill(client, job, T0 - timedelta(hours=1), T0)
+    lanes.take()
+    admin.execute("update run set state = 'succeeded', wake_at = null, reason = 'kept'")
+    monkeypatch.setattr("hourbell.store.backfills.find_runs_of_job", lambda *_arguments, **_named: {})
+
+    backfill(client, job, T0 - timedelta(hours=2), T0)
+
+    assert [message.scheduled_for for message in lanes.sent] == [T0 - timedelta(hours=2)]
+    assert admin.execute("select state, reason from run order by scheduled_for desc").fetchall() == [
+        ("succeeded", "kept"),
+        ("queued", None),
+    ]
 
 
 def test_a_paused_and_a_completed_job_can_be_backfilled(client: Client, lanes: RecordingLanes):
@@ -132,10 +151,13 @@ def test_scheduled_runs_of_a_slow_target_do_not_wait_for_a_backfill(
     backfill(client, job, T0 - timedelta(hours=2_000), T0)
 
     assert len(lanes.sent) == 30  # the share of a minute
-    gaps = [later.ready_at - one.ready_at for one, later in zip(lanes.sent, lanes.sent[1:], strict=False)]
+    gaps = [later.ready_at - one.ready_at for one, later in pairwise(lanes.sent)]
     assert min(gaps) >= timedelta(seconds=1)
-    for minute in range(1, 10):
+    for minute in (1, 3, 9):  # the last look is late, and finds many whose turn has come
         reap_runs(scanner, lanes, time_left=lambda: True, now=T0 + timedelta(minutes=minute))
+    # Nobody executes them here, so they are sent again: each once.
+    starts = sorted({message.scheduled_for: message.ready_at for message in lanes.sent}.values())
+    assert min(later - one for one, later in pairwise(starts)) >= timedelta(seconds=1)
     client.now = T0 + timedelta(minutes=10)
     lanes.take()
     client.post(f"/v1/jobs/{job['id']}/trigger")

@@ -61,6 +61,15 @@ def test_an_interval_declared_again_counts_on_from_where_it_did(client: Client):
     assert (again["version"], again["schedule"]["anchor"]) == (1, anchor)
 
 
+def test_a_job_that_became_an_interval_later_counts_on_too(client: Client):
+    declare(client, BODY)
+    client.now = T0 + timedelta(minutes=3)
+    anchor = declare(client, {**BODY, "schedule": {"every": "7m"}}).json["schedule"]["anchor"]
+    client.now = T0 + timedelta(minutes=5)
+    again = declare(client, {**BODY, "schedule": {"every": "7m"}}).json
+    assert (again["version"], again["schedule"]["anchor"]) == (2, anchor)
+
+
 def test_a_one_off_declared_again_after_its_time_does_not_run_again(client: Client, admin):
     body = {**BODY, "schedule": {"at": "2027-05-09T12:01:00Z"}}
     declare(client, body)
