@@ -22,8 +22,12 @@ _UNITS = {"LatenessMs": "Milliseconds", "PullOldestSeconds": "Seconds", "EventOl
 
 
 def configure_logging() -> None:
-    """Let INFO through; the handler is Lambda's own."""
+    """Let INFO through; the handler is Lambda's own.
+
+    httpx would log each URL that it calls, with what may be secret in it.
+    """
     logging.getLogger().setLevel(logging.INFO)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 def emit(stage: str, metrics: Mapping[str, float | Sequence[float]]) -> None:
