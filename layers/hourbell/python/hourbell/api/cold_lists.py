@@ -8,6 +8,7 @@ from uuid import UUID
 
 from hourbell.api.calls import Call, Reply
 from hourbell.api.cursors import Listing
+from hourbell.api.job_search import has_words
 from hourbell.api.operations import PAGE_NAMES
 from hourbell.api.strict_json import bad
 from hourbell.api.views import job_json
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from hourbell.services.jobs import Job
     from hourbell.services.list_cold_jobs import ColdPosition
 
-_HOT_ONLY = ("state", "tag", "q", "target")
+_HOT_ONLY = ("state", "tag", "name_prefix", "q", "target")
 
 
 def list_cold_jobs(call: Call) -> Reply:
@@ -60,10 +61,13 @@ def find_by_name(call: Call, name: str, filters: dict[str, Any]) -> list[Job]:
 
 def _fits(job: Job, filters: dict[str, Any]) -> bool:
     stored, tags, target = job.stored, json.loads(job.stored.tags), filters["target"]
+    before = filters["due_before"]
     return (
         filters["state"] in (None, job.state)
         and all(tags.get(name) == value for name, _, value in (pair.partition(":") for pair in filters["tag"]))
-        and (filters["q"] or "").casefold() in (stored.name or "").casefold()
+        and (stored.name or "").startswith(filters["name_prefix"] or "")
+        and (filters["q"] is None or has_words(filters["q"], " ".join((stored.name or "", *tags.values()))))
+        and (before is None or job.next_runs[0] < parse_instant(before, field="due_before"))
         and target in (None, stored.target_name, encode("tgt", stored.target_id))
     )
 

@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from uuid import UUID
 
 from hourbell.api import cold_lists, strict_json
 from hourbell.api.calls import Call, Reply
 from hourbell.api.cursors import Listing
+from hourbell.api.job_search import like_prefix, search_terms
 from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
 from hourbell.api.runs import STATE, STATES, run_page
-from hourbell.api.strict_json import bad
 from hourbell.api.views import encode_json, etag, job_json, job_mapping, preview_json, run_json, stretch_json
 from hourbell.domain.cold import Tier
 from hourbell.domain.ids import decode
@@ -49,12 +48,12 @@ def list_jobs(call: Call) -> Reply:
     tier = call.choice("tier", cold_lists.TIERS)
     if tier == Tier.COLD:
         return cold_lists.list_cold_jobs(call)
-    if call.one("due_before") is not None:
-        raise bad("due_before", "goes with tier=cold")
     filters: dict[str, Any] = {
         "state": call.choice("state", _SHOWN_STATES),
         "tag": sorted(call.query.get("tag", ())),
         "name": call.one("name"),
+        "name_prefix": call.one("name_prefix"),
+        "due_before": call.one("due_before"),
         "q": call.one("q"),
         "target": call.one("target"),
     }
@@ -262,32 +261,17 @@ def _job_id(call: Call) -> UUID:
 
 
 def _filter(filters: dict[str, Any]) -> JobFilter:
-    target = filters["target"]
+    target, due_before = filters["target"], filters["due_before"]
     by_id = target is not None and target.startswith("tgt_")
-    pattern = filters["q"]
-    if pattern is not None:
-        for special in "\\%_":
-            pattern = pattern.replace(special, "\\" + special)
-        pattern = f"%{pattern}%"
     return JobFilter(
         state=filters["state"],
         name=filters["name"],
-        pattern=pattern,
-        tags=_tags(filters["tag"]),
+        name_pattern=None if filters["name_prefix"] is None else like_prefix(filters["name_prefix"]),
+        terms=search_terms(filters["q"], filters["tag"]),
+        due_before=None if due_before is None else parse_instant(due_before, field="due_before"),
         target_id=decode("tgt", target, field="target") if by_id else None,
         target_name=None if by_id else target,
     )
-
-
-def _tags(pairs: list[str]) -> str | None:
-    tags: dict[str, str] = {}
-    for pair in pairs:
-        name, colon, value = pair.partition(":")
-        if not colon:
-            raise bad("tag", "must be name:value")
-        if tags.setdefault(name, value) != value:
-            raise bad("tag", "asks for two values of one tag")
-    return json.dumps(tags) if tags else None
 
 
 def _revised(call: Call, stored: StoredJob, patch_text: str) -> JobDefinition:
@@ -345,7 +329,8 @@ OPERATIONS = (
                 explode=True,
             ),
             Query(name="name", description="exactly this name, in either tier"),
-            Query(name="q", description="part of the name, in any case"),
+            Query(name="name_prefix", description="how the name begins, to the letter"),
+            Query(name="q", description="words; each must begin a word of the name, or of a tag's value, in any case"),
             _TARGET,
             Query(
                 name="tier",
@@ -354,7 +339,7 @@ OPERATIONS = (
             ),
             Query(
                 name="due_before",
-                description="with `tier=cold`: only jobs due before this instant",
+                description="jobs with an occurrence before this time that has not started",
                 schema={"type": "string", "format": "date-time"},
             ),
             *PAGE,

@@ -75,6 +75,7 @@ class Operations:
         state: str | None = None,
         tag: str | Sequence[str] | None = None,
         name: str | None = None,
+        name_prefix: str | None = None,
         q: str | None = None,
         target: str | None = None,
         tier: Literal["hot", "cold"] | None = None,
@@ -82,7 +83,7 @@ class Operations:
         limit: int = 50,
         cursor: str | None = None,
     ) -> Request[Page[Job]]:
-        """A page of jobs. ``tag``: ``team:payments``; several must all be there. ``q``: in the name or in a tag.
+        """A page of jobs. ``tag``: ``team:payments``; several must all be there. ``q``: words of names and tags.
 
         ``tier="cold"`` lists far-future one-offs by the hour in which they are due, with ``due_before`` up to an
         instant; such a page may be empty and go on.
@@ -95,6 +96,7 @@ class Operations:
             "state": state,
             "tag": tag,
             "name": name,
+            "name_prefix": name_prefix,
             "q": q,
             "target": target,
             "tier": tier,

@@ -207,7 +207,7 @@ def list_jobs(
     """A page of jobs, newest first."""
 
     def read(connection: Connection) -> list[Job]:
-        stored = jobs.list_jobs(connection, tenant_id, only, before_id=before_id, limit=limit)
+        stored = jobs.list_jobs(connection, tenant_id, only, before_id=before_id, limit=limit, now=now)
         return view_jobs(connection, stored, now)
 
     return scheduler.database.run(read)

@@ -7,18 +7,28 @@ still known when the job resumes and catches up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import UUID
 
 from hourbell.domain.ids import run_id, shard_of
+from hourbell.domain.limits import SHARDS
+from hourbell.domain.run_state import JobState
 from hourbell.store.connection import Connection
 from hourbell.store.constraints import translated
 from hourbell.store.sql import query
 
 if TYPE_CHECKING:
     from hourbell.domain.planning import PlannedRun
+
+
+# Runs are planned at most a quarter of an hour ahead; one that is older than this has had its chances.
+PLANNED_FOR = timedelta(days=1)
+# Jobs, from the newest, among which a search looks before it asks an index for all that match. A place in the hot table
+# takes longer to look up than a word.
+SEARCH_WINDOW = 10_000
+DUE_WINDOW = 1_000
 
 
 class StoredJob(NamedTuple):
@@ -80,12 +90,16 @@ class NewJob(NamedTuple):
 
 
 class JobFilter(NamedTuple):
-    """Which jobs a list shows; None leaves a condition out. ``pattern``: for ILIKE; ``tags``: a JSON object."""
+    """Which jobs a list shows; None leaves a condition out. ``name_pattern``: for LIKE; ``terms``: a tsquery.
+
+    ``state``: as it is shown, so that a completed job with a run that has not ended is active.
+    """
 
     state: str | None = None
     name: str | None = None
-    pattern: str | None = None
-    tags: str | None = None
+    name_pattern: str | None = None
+    terms: str | None = None
+    due_before: datetime | None = None
     target_id: UUID | None = None
     target_name: str | None = None
 
@@ -106,13 +120,53 @@ def lock_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob
 
 
 def list_jobs(
-    connection: Connection, tenant_id: UUID, only: JobFilter, *, before_id: UUID | None, limit: int
+    connection: Connection, tenant_id: UUID, only: JobFilter, *, before_id: UUID | None, limit: int, now: datetime
 ) -> list[StoredJob]:
     """Up to ``limit`` jobs created before ``before_id``, newest first."""
-    rows = connection.execute(
-        query("list_jobs"), {**only._asdict(), "tenant_id": tenant_id, "before_id": before_id, "limit": limit}
-    )
-    return [StoredJob(*row) for row in rows.fetchall()]
+    if only.target_name is not None:
+        row = connection.execute(query("find_target_id"), {"tenant_id": tenant_id, "name": only.target_name}).fetchone()
+        if row is None:
+            return []
+        only = only._replace(target_id=row[0])
+    values = {**only._asdict(), "tenant_id": tenant_id, "before_id": before_id, "limit": limit}
+    if only.terms is not None or only.due_before is not None:
+        found = _search_jobs(connection, only, values, limit=limit, now=now)
+        return found if only.state == JobState.COMPLETED else _with_unfinished(connection, tenant_id, found)
+    found = _jobs(connection, "list_jobs", values)
+    if only.state is None:
+        return _with_unfinished(connection, tenant_id, found)
+    if only.state == JobState.ACTIVE:
+        unfinished = _jobs(connection, "list_unfinished_jobs", values)
+        found = sorted(found + [job._replace(unfinished=True) for job in unfinished], reverse=True)
+    return found[:limit]
+
+
+def _search_jobs(
+    connection: Connection, only: JobFilter, values: Mapping[str, Any], *, limit: int, now: datetime
+) -> list[StoredJob]:
+    """What many jobs match is found among the newest; what few match, by its index. The planner cannot know which."""
+    window = SEARCH_WINDOW if only.due_before is None else DUE_WINDOW
+    given = {**values, "planned_from": now - PLANNED_FOR, "planned_to": now + PLANNED_FOR, "among": window}
+    found = _jobs(connection, "list_recent_jobs", given)
+    if len(found) == limit:
+        return found
+    if only.terms is not None:
+        return _jobs(connection, "list_matching_jobs", given)
+    return _jobs(connection, "list_due_jobs", {**given, "shards": list(range(SHARDS))})
+
+
+def _with_unfinished(connection: Connection, tenant_id: UUID, found: list[StoredJob]) -> list[StoredJob]:
+    """Asked for separately, and only where it matters: planning a statement over every day of runs takes its time."""
+    completed = [job.job_id for job in found if job.state == JobState.COMPLETED]
+    if not completed:
+        return found
+    values = {"job_ids": completed, "tenant_id": tenant_id}
+    unfinished = {row[0] for row in connection.execute(query("find_unfinished_jobs"), values).fetchall()}
+    return [job._replace(unfinished=job.job_id in unfinished) for job in found]
+
+
+def _jobs(connection: Connection, statement: str, values: Mapping[str, Any]) -> list[StoredJob]:
+    return [StoredJob(*row) for row in connection.execute(query(statement), values).fetchall()]
 
 
 def insert_job(connection: Connection, tenant_id: UUID, job_id: UUID, values: JobValues, *, now: datetime) -> bool:

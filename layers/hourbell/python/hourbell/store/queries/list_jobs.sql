@@ -1,4 +1,24 @@
 -- A page of a tenant's jobs, newest first; the keyset is the id, so a job created meanwhile moves nothing.
+-- What is completed here has no run that has not ended: to its user such a job is active (list_unfinished_jobs).
+with page as materialized (
+    select found.job_id
+    from searched_job as found
+    where
+        found.tenant_id = %(tenant_id)s
+        and found.state <> 'deleted'
+        and (%(before_id)s::uuid is null or found.job_id < %(before_id)s::uuid)
+        and (%(name)s::text is null or found.name = %(name)s::text)
+        and (%(name_pattern)s::text is null or found.name like %(name_pattern)s::text)
+        and (%(target_id)s::uuid is null or found.target_id = %(target_id)s::uuid)
+        and (%(state)s::text is null or found.state = %(state)s::text)
+        and (
+            %(state)s::text is distinct from 'completed'
+            or not exists (select 1 from run where run.job_id = found.job_id and run.wake_at is not null)
+        )
+    order by found.job_id desc
+    limit %(limit)s
+)
+
 select
     job.job_id,
     job.name,
@@ -24,48 +44,9 @@ select
     job.created_at,
     job.updated_at,
     due.scheduled_for as due_scheduled_for,
-    case
-        when job.state = 'completed'
-            then exists (select 1 from run where run.job_id = job.job_id and run.wake_at is not null)
-        else false
-    end as unfinished
-from job
+    false as unfinished
+from page
+inner join job on page.job_id = job.job_id
 inner join target on job.target_id = target.target_id
 left join due on job.job_id = due.job_id
-where
-    job.tenant_id = %(tenant_id)s
-    and job.state <> 'deleted'
-    and (%(before_id)s::uuid is null or job.job_id < %(before_id)s::uuid)
-    and (%(name)s::text is null or job.name = %(name)s::text)
-    and (%(pattern)s::text is null or job.name ilike %(pattern)s::text)
-    and (%(tags)s::jsonb is null or job.tags @> %(tags)s::jsonb)
-    and (%(target_id)s::uuid is null or job.target_id = %(target_id)s::uuid)
-    and (%(target_name)s::text is null or target.name = %(target_name)s::text)
-    -- A one-off whose run has not ended is active to its user, though nothing of it is left to plan.
-    and (
-        %(state)s::text is null
-        or (
-            %(state)s::text = 'active'
-            and (
-                job.state = 'active'
-                or (
-                    job.state = 'completed'
-                    and job.job_id in (
-                        select run.job_id from run
-                        where run.tenant_id = %(tenant_id)s and run.wake_at is not null
-                    )
-                )
-            )
-        )
-        or (
-            %(state)s::text = 'completed'
-            and job.state = 'completed'
-            and job.job_id not in (
-                select run.job_id from run
-                where run.tenant_id = %(tenant_id)s and run.wake_at is not null
-            )
-        )
-        or (%(state)s::text = 'paused' and job.state = 'paused')
-    )
 order by job.job_id desc
-limit %(limit)s

@@ -1,0 +1,166 @@
+"""Every filter of the list of jobs, for a tenant with a million of them, as the API's role runs it.
+
+    python -m benchmarks.search [--json] [--jobs 1000000]
+
+Of each filter what matches much, little and nothing, and the first page and one from the middle; medians of the page
+(51 jobs) in the store. What matches little matches the oldest jobs, which a walk from the newest reaches last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from hourbell.api.job_search import like_prefix, search_terms
+from hourbell.domain.ids import new_id
+from hourbell.local.postgres import throwaway_postgres
+from hourbell.store.bootstrap import bootstrap
+from hourbell.store.jobs import JobFilter, list_jobs
+from hourbell.store.migrate import migrate
+from hourbell.store.tenant_database import Actor, introduce
+
+NOW = datetime(2027, 5, 9, 12, tzinfo=UTC)
+PAGE = 51
+REPEATS = 9
+
+# Ids are made in the order of n; the high bits are the time, as in a real one.
+JOBS = """
+insert into job (job_id, tenant_id, name, target_id, state, schedule, payload, catch_up, overlap, retry, timeout_ms,
+    tags, created_at, updated_at)
+select (lpad(to_hex(n), 12, '0') || '80008000' || lpad(to_hex(n), 12, '0'))::uuid, %(tenant)s,
+    case when n %% 4 = 0 then 'report-' when n <= 200 then 'oldest-' else 'nightly-' end || n,
+    case when n <= 50 then %(rare)s else %(target)s end::uuid,
+    case when n <= 100 then 'paused' when n %% 3 = 0 then 'completed' else 'active' end,
+    '{"every":"PT1H","anchor":"2027-01-01T00:00:00.000Z"}', '{"ledger":7}', '{"policy":"run_once","within":null}',
+    'allow', '{"max_attempts":5}', 30000,
+    jsonb_build_object('team', 'team-' || n %% 20, 'customer', 'customer-' || n / 10, 'env',
+        case when n <= 300 then 'staging' else 'live' end),
+    %(now)s, %(now)s
+from generate_series(1, %(jobs)s::bigint) as n
+"""
+DUE = """
+insert into due (job_id, tenant_id, shard_id, next_run_at, scheduled_for)
+select job_id, tenant_id, n %% 128, case when state = 'paused' then 'infinity' else at end, at
+from (
+    select job_id, tenant_id, n, state, %(now)s::timestamptz + n * interval '10 seconds' as at
+    from (select job_id, tenant_id, state, row_number() over (order by job_id) as n from job where state <> 'completed')
+        as numbered
+) as placed
+"""
+RUNS = """
+insert into run (job_id, scheduled_for, run_id, tenant_id, target_id, origin, lane, state, schedule_version, fire_at,
+    next_attempt_at, wake_at, created_at)
+select job_id, %(now)s::timestamptz + interval '1 minute', gen_random_uuid(), tenant_id, target_id, 'schedule',
+    'shared', 'queued', 1, %(now)s, %(now)s, %(now)s, %(now)s
+from (select * from job where state = 'completed' order by job_id limit 1000) as unfinished
+"""
+HISTORY = """
+insert into run (job_id, scheduled_for, run_id, tenant_id, target_id, origin, lane, state, schedule_version, fire_at,
+    next_attempt_at, created_at)
+select job_id, %(now)s::timestamptz - (n %% 30) * interval '1 day', gen_random_uuid(), tenant_id, target_id, 'schedule',
+    'shared', 'succeeded', 1, %(now)s, %(now)s, %(now)s
+from (select *, row_number() over (order by job_id) as n from job where state = 'completed' order by job_id desc
+    limit 100000) as finished
+"""
+
+
+def filters() -> dict[str, JobFilter]:
+    """By what they are called in the result."""
+    return {
+        "none": JobFilter(),
+        "state_common": JobFilter(state="active"),
+        "state_rare": JobFilter(state="paused"),
+        "state_completed": JobFilter(state="completed"),
+        "tag_common": JobFilter(terms=search_terms(None, ["env:live"])),
+        "tag_some": JobFilter(terms=search_terms(None, ["team:team-3"])),
+        "tag_rare": JobFilter(terms=search_terms(None, ["env:staging"])),
+        "tag_few": JobFilter(terms=search_terms(None, ["customer:customer-77"])),
+        "tag_none": JobFilter(terms=search_terms(None, ["env:nowhere"])),
+        "q_common": JobFilter(terms=search_terms("night", [])),
+        "q_some": JobFilter(terms=search_terms("report team", [])),
+        "q_rare": JobFilter(terms=search_terms("oldest", [])),
+        "q_one_letter": JobFilter(terms=search_terms("s", [])),
+        "q_none": JobFilter(terms=search_terms("nowhere", [])),
+        "name": JobFilter(name="nightly-501"),
+        "name_none": JobFilter(name="nowhere"),
+        "name_prefix_common": JobFilter(name_pattern=like_prefix("nightly-")),
+        "name_prefix_rare": JobFilter(name_pattern=like_prefix("oldest-")),
+        "name_prefix_none": JobFilter(name_pattern=like_prefix("nowhere")),
+        "target_common": JobFilter(target_name="sink"),
+        "target_rare": JobFilter(target_name="rare"),
+        "target_none": JobFilter(target_name="nowhere"),
+        "due_before_soon": JobFilter(due_before=NOW + timedelta(minutes=10)),
+        "due_before_hours": JobFilter(due_before=NOW + timedelta(hours=24)),
+        "due_before_all": JobFilter(due_before=NOW + timedelta(days=3650)),
+        "due_before_nobody": JobFilter(due_before=NOW - timedelta(days=1)),
+        "tag_and_state": JobFilter(state="active", terms=search_terms(None, ["team:team-3"])),
+        "q_and_tag_and_target": JobFilter(terms=search_terms("report", ["env:live"]), target_name="sink"),
+    }
+
+
+@contextmanager
+def filled(jobs: int) -> Iterator[tuple[str, UUID]]:
+    """A server with the jobs of one tenant; how the API's role connects, and the tenant."""
+    tenant_id = new_id(NOW)
+    values: dict[str, Any] = {"tenant": tenant_id, "jobs": jobs, "now": NOW, "target": new_id(NOW), "rare": new_id(NOW)}
+    with throwaway_postgres() as server:
+        with psycopg.connect(server.conninfo(), autocommit=True) as admin:
+            bootstrap(admin)
+            migrate(admin)
+            admin.execute("select make_day_partitions(%s::date + n) from generate_series(-31, 2) as n", (NOW.date(),))
+            admin.execute("insert into tenant (tenant_id, name) values (%s, 'acme')", (tenant_id,))
+            for name, target_id in (("sink", values["target"]), ("rare", values["rare"])):
+                admin.execute(
+                    "insert into target (target_id, tenant_id, name, kind, config, config_sha256, created_at, "
+                    "updated_at) values (%s, %s, %s, 'http', '{}', %s, %s, %s)",
+                    (target_id, tenant_id, name, target_id.bytes * 2, NOW, NOW),
+                )
+            for statement in (JOBS, DUE, RUNS, HISTORY):
+                admin.execute(statement, values)
+        with psycopg.connect(server.conninfo(), autocommit=True) as admin:
+            admin.execute("vacuum analyze")
+        yield server.conninfo(user="hourbell_api"), tenant_id
+
+
+def page_ms(connection: psycopg.Connection[Any], tenant_id: UUID, only: JobFilter, before_id: UUID | None) -> float:
+    """Median milliseconds of one page."""
+    times = []
+    for _ in range(REPEATS):
+        with connection.transaction():
+            introduce(connection, Actor(tenant_id=tenant_id, key_id=tenant_id, request_id=""))
+            started = time.perf_counter()
+            list_jobs(connection, tenant_id, only, before_id=before_id, limit=PAGE, now=NOW)
+            times.append((time.perf_counter() - started) * 1000)
+    return round(statistics.median(times), 2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true", help="one JSON line and nothing else")
+    parser.add_argument("--jobs", type=int, default=1_000_000)
+    arguments = parser.parse_args()
+    results = {}
+    with (
+        filled(arguments.jobs) as (conninfo, tenant_id),
+        psycopg.connect(conninfo, prepare_threshold=None) as connection,
+    ):
+        middle = UUID(hex=f"{arguments.jobs // 2:012x}80008000{0:012x}")
+        for name, only in filters().items():
+            results[name] = [page_ms(connection, tenant_id, only, before_id) for before_id in (None, middle)]
+            if not arguments.json:
+                print(f"{name:24} {results[name][0]:9.2f} ms {results[name][1]:9.2f} ms", file=sys.stderr, flush=True)
+    worst = max(max(times) for times in results.values())
+    print(json.dumps({"jobs": arguments.jobs, "page_ms": results, "worst_ms": worst}))
+
+
+if __name__ == "__main__":
+    main()
