@@ -26,7 +26,8 @@ SORTS = re.compile(r"-> +(Incremental )?Sort")
 JOBS = """
 insert into job (job_id, tenant_id, target_id, state, schedule, payload, catch_up, overlap, retry, timeout_ms, tags,
     created_at, updated_at)
-select gen_random_uuid(), %(tenant)s, %(target)s, case n %% 100 when 0 then 'paused' else 'active' end, '{}', '1', '{}', 'allow', '{}', 1000, '{}', now(), now()
+select gen_random_uuid(), %(tenant)s, %(target)s, case n %% 100 when 0 then 'paused' else 'active' end,
+    '{}', '1', '{}', 'allow', '{}', 1000, '{}', now(), now()
 from generate_series(1, 20000) as n
 """
 DUE = """
