@@ -39,15 +39,20 @@ ONE_OUTCOME = {
 
 @pytest.mark.parametrize(
     ("statement", "values"),
-    [("lease_runs", ONE_RUN), ("extend_leases", ONE_RUN), ("complete_runs", ONE_OUTCOME)],
-    ids=["lease", "extend", "complete"],
+    [
+        ("lease_runs", ONE_RUN),
+        ("extend_leases", ONE_RUN),
+        ("complete_runs", ONE_OUTCOME),
+        ("cancel_run", {"scheduled_for": T0, "now": T0}),
+    ],
+    ids=["lease", "extend", "complete", "cancel"],
 )
 def test_the_plan_knows_one_day_of_a_month(conninfo: str, seed: Seeder, statement: str, values: dict[str, object]):
     job_id = seed.job()
     with psycopg.connect(conninfo, autocommit=True) as connection:
         make_partitions(connection, today=T0.date() - timedelta(days=15), days_ahead=30)
         seed.run(job_id)
-        given = {**values, "job_ids": [job_id], "tokens": [new_id(T0)]}
+        given = {**values, "job_ids": [job_id], "job_id": job_id, "tokens": [new_id(T0)]}
         plan = "\n".join(str(row[0]) for row in connection.execute(b"explain " + query(statement), given))
     partitions = set(re.findall(r"\b(?:run|attempt)_\d{8}\b", plan))
     assert partitions <= {f"run_{T0:%Y%m%d}", f"attempt_{T0:%Y%m%d}"}

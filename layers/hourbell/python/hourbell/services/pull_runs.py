@@ -81,6 +81,8 @@ def pull_runs(
 
 def _leased(connection: Connection, look: _Look) -> list[LeasedRun]:
     target_id = _pulled_target(connection, look.tenant_id, look.target)
+    if not pulls.has_pullable_runs(connection, look.tenant_id, target_id, now=look.now):
+        return []
     waiting = pulls.lock_pullable_runs(
         connection, look.tenant_id, target_id, limit=look.limit, payload_bytes=PAYLOAD_BYTES, now=look.now
     )

@@ -23,6 +23,12 @@ class Waiting(NamedTuple):
     oldest_seconds: float
 
 
+def has_pullable_runs(connection: Connection, tenant_id: UUID, target_id: UUID, *, now: datetime | None) -> bool:
+    """Whether any run waits for this target."""
+    values = {"tenant_id": tenant_id, "target_id": target_id, "now": now}
+    return connection.execute(query("has_pullable_runs"), values).fetchone() is not None
+
+
 def lock_pullable_runs(
     connection: Connection, tenant_id: UUID, target_id: UUID, *, limit: int, payload_bytes: int, now: datetime | None
 ) -> list[RunKey]:

@@ -13,4 +13,5 @@ set finished_at = %(now)s, outcome = 'cancelled', error = 'the run was cancelled
 from ended
 where
     attempt.run_id = ended.run_id and attempt.number = ended.attempt and attempt.scheduled_for = ended.scheduled_for
+    and attempt.scheduled_for = %(scheduled_for)s
     and attempt.finished_at is null
