@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from itertools import product
 
+import psycopg
+import pytest
 from hourbell.api.app import OPERATIONS
 from hourbell.domain.ids import encode, run_id
 from hourbell.services.authenticate import Principal, authenticate
@@ -71,6 +75,38 @@ def _is_unknown_to(stranger: Client, client: Client, admin, method: str, path: s
     assert (
         admin.execute("select state, version from job union all select state, version from target").fetchall() == before
     )
+
+
+def test_another_tenants_id_takes_the_statements_that_an_unknown_one_takes(client: Client, stranger: Client, subtests):
+    """So that neither takes longer. Statements are compared, and how many rows each answered."""
+    for method, path in ID_CALLS:
+        theirs = own_id(client, path)
+        prefix, body = theirs.split("_")[0], BODIES.get(path, {}) if method in ("POST", "PATCH") else None
+        done = []
+        for wanted in (theirs, f"{prefix}_{UNKNOWN}"):
+            with statements() as seen:
+                assert stranger.call(method, path.replace("{id}", wanted), body).status == 404
+            done.append(seen)
+
+        with subtests.test(method=method, path=path):
+            assert done[0] == done[1]
+            assert done[0]
+
+
+@contextmanager
+def statements() -> Iterator[list[tuple[object, int]]]:
+    """What is executed meanwhile."""
+    seen: list[tuple[object, int]] = []
+    execute = psycopg.Connection.execute
+
+    def noted(self, statement, *values, **options):
+        cursor = execute(self, statement, *values, **options)
+        seen.append((statement, cursor.rowcount))
+        return cursor
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(psycopg.Connection, "execute", noted)
+        yield seen
 
 
 def test_lists_and_names_stop_at_the_wall(client: Client, stranger: Client):

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
+from hourbell.store.arrays import uuid_array
 from hourbell.store.connection import Connection
 from hourbell.store.sql import query
 
@@ -39,8 +40,8 @@ def insert_audit(
 ) -> None:
     """Record what the present transaction does to things of one kind."""
     values = {
-        "audit_ids": [one.audit_id for one in changed],
-        "resource_ids": [one.resource_id for one in changed],
+        "audit_ids": uuid_array([one.audit_id for one in changed]),
+        "resource_ids": uuid_array([one.resource_id for one in changed]),
         "changes": [one.changes for one in changed],
     }
     about = {"tenant_id": tenant_id, "resource_kind": kind, "action": action, "now": now}

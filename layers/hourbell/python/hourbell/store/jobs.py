@@ -15,6 +15,7 @@ from uuid import UUID
 from hourbell.domain.ids import run_id, shard_of
 from hourbell.domain.limits import SHARDS
 from hourbell.domain.run_state import JobState
+from hourbell.store.arrays import instant_array, integer_array, uuid_array, word_array
 from hourbell.store.connection import Connection
 from hourbell.store.constraints import translated
 from hourbell.store.sql import query
@@ -215,10 +216,15 @@ def insert_jobs(connection: Connection, tenant_id: UUID, made: Sequence[NewJob],
         query("insert_jobs"),
         {
             **columns,
-            "job_ids": [job.job_id for job in made],
-            "shard_ids": [shard_of(job.job_id) for job in made],
-            "scheduled_for": [job.scheduled_for for job in made],
-            "fire_at": [job.fire_at for job in made],
+            "state": word_array([job.values.state for job in made]),
+            "overlap": word_array([job.values.overlap for job in made]),
+            "target_id": uuid_array([job.values.target_id for job in made]),
+            "window_ms": integer_array([job.values.window_ms for job in made]),
+            "timeout_ms": integer_array([job.values.timeout_ms for job in made]),
+            "job_ids": uuid_array([job.job_id for job in made]),
+            "shard_ids": integer_array([shard_of(job.job_id) for job in made]),
+            "scheduled_for": instant_array([job.scheduled_for for job in made]),
+            "fire_at": instant_array([job.fire_at for job in made]),
             "tenant_id": tenant_id,
             "now": now,
         },
