@@ -145,6 +145,8 @@ class ApiSettings:
     authorizer_cache_seconds: int
     requests_per_second: int
     burst: int
+    # Origins whose pages may call the API from a browser, as https://console.example.com; none by default.
+    cors_origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,19 @@ class _AccessLog:
         return access_logs.AccessLogFormat.custom(json.dumps(ACCESS_LOG_FIELDS))
 
 
+def _cors(settings: StageSettings) -> apigateway.CorsPreflightOptions | None:
+    """What browsers may do on pages of the stage's origins; without any, no page may call the API."""
+    if not settings.api.cors_origins:
+        return None
+    return apigateway.CorsPreflightOptions(
+        allow_origins=list(settings.api.cors_origins),
+        allow_methods=[apigateway.CorsHttpMethod.ANY],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match"],
+        expose_headers=["ETag", "Idempotency-Replayed", "Retry-After"],
+        max_age=Duration.hours(1),
+    )
+
+
 class HttpApi(Construct):
     """An HTTP API with one `$default` stage. A request without an Authorization header is API Gateway's own 401."""
 
@@ -60,7 +73,9 @@ class HttpApi(Construct):
         authorizer: HourbellFunction,
     ) -> None:
         super().__init__(scope, id)
-        self._http = apigateway.HttpApi(self, "Http", api_name=settings.prefix, create_default_stage=False)
+        self._http = apigateway.HttpApi(
+            self, "Http", api_name=settings.prefix, create_default_stage=False, cors_preflight=_cors(settings)
+        )
         self._integration = integrations.HttpLambdaIntegration(
             "Api",
             api.entry,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from cdk.settings import StageSettings
-from tests.infrastructure.templates import Assembly
+from dataclasses import replace
+
+from cdk.settings import PROD, StageSettings
+from tests.infrastructure.templates import Assembly, Synthesise
 
 
 def test_health_and_documentation_are_open_and_everything_else_needs_a_key(assembly: Assembly) -> None:
@@ -38,3 +40,17 @@ def test_requests_are_logged_and_throttled(assembly: Assembly, settings: StageSe
 
 def test_the_stack_tells_where_the_api_is(assembly: Assembly) -> None:
     assert {"ApiUrl", "ApiId"} <= set(assembly.templates["Api"]["Outputs"])
+
+
+def test_no_page_may_call_the_api_from_a_browser_unless_the_stage_names_its_origin(
+    assembly: Assembly, synthesise: Synthesise
+) -> None:
+    assert "CorsConfiguration" not in assembly.only("AWS::ApiGatewayV2::Api").properties
+
+    origin = "https://console.example.com"
+    opened = synthesise(replace(PROD, api=replace(PROD.api, cors_origins=(origin,))))
+
+    cors = opened.only("AWS::ApiGatewayV2::Api").properties["CorsConfiguration"]
+    assert cors["AllowOrigins"] == [origin]
+    assert "Idempotency-Key" in cors["AllowHeaders"]
+    assert "AllowCredentials" not in cors
