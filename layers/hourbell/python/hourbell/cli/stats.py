@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hourbell.cli.connection import connect
-from hourbell.cli.output import AsJson, print_fields, print_json
+from hourbell.cli.output import AsJson, count, print_fields, print_json
 
 
 def stats(*, as_json: AsJson = False) -> None:
@@ -40,7 +40,8 @@ def _cold(cold: Mapping[str, Any]) -> str:
     if not hours:
         return "none"
     more = " and more later" if cold["capped"] else ""
-    return f"{sum(hour['jobs'] for hour in hours):,} jobs in {len(hours):,} hours from {hours[0]['hour']}{more}"
+    jobs = sum(hour["jobs"] for hour in hours)
+    return f"{count(jobs, 'job')} in {count(len(hours), 'hour')} from {hours[0]['hour']}{more}"
 
 
 def _lateness(percentiles: Mapping[str, int | None]) -> str:
