@@ -34,9 +34,9 @@ class CountedObjects(ColdObjects):
         super().__init__(bucket=objects.bucket, client=objects.client)
         object.__setattr__(self, "reads", [])
 
-    def _read(self, stored, **part):
+    def _read(self, stored, part=None):
         self.reads.append(stored.key)  # type: ignore[attr-defined]
-        return super()._read(stored, **part)
+        return super()._read(stored, part)
 
 
 def freeze(admin, objects: ColdObjects) -> list[str]:
