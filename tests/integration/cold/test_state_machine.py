@@ -15,14 +15,33 @@ from hourbell.services import freeze_jobs
 from hourbell.services.scan_shards import ScanRange, scan_shards
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from tests.cold_jobs import hours
 from tests.integration.cold.world import CrashError, FaultyDatabase, FaultyObjects, World, crash, unavailable
 from tests.seeds import T0, RecordingLanes, Seeder
 
 TABLES = "cold_intake, cold_content, cold_segment, cold_tombstone, cold_name, cold_bucket, cold_lease, job, due, run"
-FAULTS = ["before put", "after put", "before get", "after delete", "transaction", "unheard", "s3", None]
+FAULTS = [
+    "before put",
+    "after put",
+    "before get",
+    "after delete",
+    "transaction",
+    "unheard",
+    "s3",
+    "delete",
+    "edit",
+    "promote",
+    None,
+]
 EVERYTHING = ScanRange(first_shard=0, last_shard=127)
 
 
@@ -41,6 +60,12 @@ class ColdTier(RuleBasedStateMachine):
         self.known: list[UUID] = []
         self.deleted: set[UUID] = set()
         self.lanes = RecordingLanes()
+        for hour in (0, 0, 1, 2):
+            self.create(hour, milliseconds=0, jobs=4)
+            self.world.freeze()
+        self.create(0, milliseconds=3_599_999, jobs=3)
+        # the first hour is promoted in a millisecond
+        self.world.now = T0 + hours(4) - timedelta(milliseconds=1)
 
     @rule(hour=st.integers(0, 2), milliseconds=st.sampled_from([0, 1, 1_800_000, 3_599_999]), jobs=st.integers(1, 4))
     def create(self, hour: int, milliseconds: int, jobs: int) -> None:
@@ -48,17 +73,18 @@ class ColdTier(RuleBasedStateMachine):
         if due_at > self.world.now:
             self.known += [job.job_id for job in self.world.accept(due_at, jobs)]
 
-    @rule(data=st.data())
-    def delete(self, data: st.DataObject) -> None:
-        if self.known:
-            job_id = data.draw(st.sampled_from(self.known))
+    @precondition(lambda self: self.known)
+    @rule(data=st.data(), meanwhile=st.sampled_from([None, "promote"]))
+    def delete(self, data: st.DataObject, meanwhile: str | None) -> None:
+        job_id = data.draw(st.sampled_from(self.known))
+        with self.failing(meanwhile, 0):
             if self.world.delete(job_id):
                 self.deleted.add(job_id)
 
+    @precondition(lambda self: self.known)
     @rule(data=st.data())
     def edit(self, data: st.DataObject) -> None:
-        if self.known:
-            self.world.edit(data.draw(st.sampled_from(self.known)), '"edited"')
+        self.world.edit(data.draw(st.sampled_from(self.known)), '"edited"')
 
     @rule(fault=st.sampled_from(FAULTS), at=st.integers(0, 6))
     def freeze(self, fault: str | None, at: int) -> None:
@@ -76,7 +102,7 @@ class ColdTier(RuleBasedStateMachine):
         with self.failing(fault, at):
             self.world.promote(lambda: next(left, None) is not None, chunk)
 
-    @rule(ahead=st.sampled_from([0, 1, 59_999, 60_000, 1_800_000, 3_600_000]))
+    @rule(ahead=st.sampled_from([1, 59_999, 60_000, 1_800_000, 3_600_000, 7_200_000]))
     def wait(self, ahead: int) -> None:
         """Long enough for a lease that a crash left behind to end, or not."""
         self.world.now += timedelta(milliseconds=ahead)
@@ -106,6 +132,25 @@ class ColdTier(RuleBasedStateMachine):
         fired = [(message.job_id, message.scheduled_for) for message in self.lanes.sent]
         assert sorted(fired) == sorted((job.job_id, job.scheduled_for) for job in world.accepted.values())
 
+    def meanwhile(self, what: str, at: int) -> Callable[[], None]:
+        """Something that happens once, while the freezer or the loader talks to S3."""
+        once = iter([True])
+
+        def happen() -> None:
+            if not next(once, False):
+                return
+            if what == "promote":
+                self.world.now += hours(5)
+                self.world.promote()
+            elif self.known:
+                job_id = self.known[at % len(self.known)]
+                if what == "edit":
+                    self.world.edit(job_id, '"edited meanwhile"')
+                elif self.world.delete(job_id):
+                    self.deleted.add(job_id)
+
+        return happen
+
     @contextmanager
     def failing(self, fault: str | None, at: int) -> Iterator[None]:
         database = self.world.database
@@ -116,6 +161,9 @@ class ColdTier(RuleBasedStateMachine):
             database.fail_after = at
         elif fault == "s3":
             self.faults.update({"before put": unavailable, "before get": unavailable})
+        elif fault in ("delete", "edit", "promote"):
+            meanwhile = self.meanwhile(fault, at)
+            self.faults.update(dict.fromkeys(("before put", "before get", "after find"), meanwhile))
         elif fault is not None:
             self.faults[fault] = crash
         try:
@@ -151,8 +199,8 @@ def test_no_order_of_events_loses_doubles_or_resurrects_a_job(small_segments, co
         run_state_machine_as_test(
             machine,
             settings=settings(
-                max_examples=25,
-                stateful_step_count=25,
+                max_examples=20,
+                stateful_step_count=20,
                 deadline=None,
                 derandomize=True,
                 suppress_health_check=list(HealthCheck),

@@ -46,6 +46,11 @@ class FaultyObjects(ColdObjects):
         self._fault("before get")
         return ColdObjects.get(self, stored)
 
+    def find(self, stored: Any, job_id: UUID) -> bytes | None:
+        found = ColdObjects.find(self, stored, job_id)
+        self._fault("after find")
+        return found
+
     def delete(self, key: str) -> None:
         ColdObjects.delete(self, key)
         self._fault("after delete")
