@@ -120,7 +120,7 @@ def emulator() -> Iterator[str]:
     from hourbell.local.project import Project
 
     project = Project.find()
-    python = project.path / ".hourbell" / "emulator" / "bin" / "python"
+    python = project.emulator_python
     with tempfile.TemporaryDirectory() as scratch:
         running = machine.start(
             python=python,
