@@ -105,6 +105,20 @@ def test_a_duplicate_delivery_executes_once(bench: Bench, seed: Seeder):
     assert len(bench.target.calls) == 1
 
 
+@pytest.mark.parametrize("overlap", ["allow", "skip"], ids=["free", "contended"])
+def test_a_run_that_killed_its_worker_does_not_start_beside_that_workers_other_runs(
+    bench: Bench, seed: Seeder, overlap: str
+):
+    """The dead worker's batch comes back to the shared lane, when the reaper has moved the run to the solo lane."""
+    message = seed.run(seed.job(overlap=overlap), PAST, state="retrying", lane="solo", attempt=1)
+
+    report = bench.work(message._replace(lane=Lane.SHARED))
+    assert (bench.target.calls, report.failed, run_row(seed, "state, attempt")) == ([], set(), ("retrying", 1))
+
+    bench.work(message)
+    assert run_row(seed, "state, attempt") == ("succeeded", 2)
+
+
 def test_two_workers_racing_for_one_message_execute_it_once(bench: Bench, seed: Seeder):
     message = seed.run(seed.job(), PAST)
 

@@ -21,6 +21,7 @@ ONE_RUN = {
     "now": T0,
     "lease": timedelta(seconds=60),
     "checked": [False],
+    "lanes": ["shared"],
     "paused_hold_off": timedelta(seconds=60),
     "puller": None,
 }

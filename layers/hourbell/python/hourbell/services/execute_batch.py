@@ -152,7 +152,7 @@ class _Batch:
     async def _lease(self, due: list[tuple[Delivery, bool]]) -> list[tuple[datetime, Delivery]]:
         """Lease, start what was leased, and answer what must be held a little longer."""
         by_key = {delivery.key: delivery for delivery, _ in due}
-        wanted = sorted((*delivery.key, checked) for delivery, checked in due)
+        wanted = sorted((*delivery.key, checked, delivery.message.lane) for delivery, checked in due)
         try:
             async with self._turn:
                 runs = await self._executor.database.run_async(

@@ -28,12 +28,15 @@ HOLD_OFF = timedelta(seconds=60)
 # The same for a run of a paused target, which is let go by the target's resumption.
 PAUSED_HOLD_OFF = timedelta(minutes=10)
 
+# job_id, scheduled_for, whether it was checked against its job's present schedule, the lane whose worker asks
+WantedRun = tuple[UUID, datetime, bool, str]
+
 
 class Verdict(StrEnum):
     """What became of a run that was asked for; as ``lease_runs.sql`` words it."""
 
     LEASED = "leased"
-    # ended, or somebody else has it: a duplicate delivery
+    # ended, or somebody else has it, or it must be alone and came by the shared lane: a duplicate delivery
     TAKEN = "taken"
     # for whoever pulls the runs of its target, or no longer for who pulls: the reaper puts it where it belongs
     ELSEWHERE = "elsewhere"
@@ -121,12 +124,12 @@ class Completion:
 
 async def lease_runs(
     connection: AsyncConnection,
-    runs: Sequence[tuple[UUID, datetime, bool]],
+    runs: Sequence[WantedRun],
     *,
     now: datetime | None = None,
     lease: timedelta = LEASE,
 ) -> list[JudgedRun]:
-    """Lease what is due of ``runs`` (job_id, scheduled_for, checked). A run that does not exist is not answered.
+    """Lease what is due of ``runs``. A run that does not exist is not answered.
 
     At most one run of a job may be asked for at once. Most runs compete with nobody and are leased by one statement.
     Those that do are judged by another, after what they compete for is locked by a third: a statement that waited for a
@@ -147,7 +150,7 @@ async def lease_runs(
 
 
 def wanted_runs(
-    runs: Sequence[tuple[UUID, datetime, bool]],
+    runs: Sequence[WantedRun],
     *,
     now: datetime | None,
     lease: timedelta,
@@ -164,6 +167,7 @@ def wanted_runs(
         "job_ids": [run[0] for run in runs],
         "scheduled_for": instants,
         "checked": [run[2] for run in runs],
+        "lanes": [run[3] for run in runs],
         "first": min(instants),
         "last": max(instants),
     }

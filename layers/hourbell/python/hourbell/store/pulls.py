@@ -9,8 +9,9 @@ from uuid import UUID
 
 from psycopg.rows import namedtuple_row
 
+from hourbell.domain.run_state import Lane
 from hourbell.store.connection import Connection
-from hourbell.store.executions import JudgedRun, judged_run, wanted_runs
+from hourbell.store.executions import JudgedRun, WantedRun, judged_run, wanted_runs
 from hourbell.store.sql import query
 
 RunKey = tuple[UUID, datetime]
@@ -47,7 +48,7 @@ def lease_pulled_runs(
     lease: timedelta,
 ) -> list[JudgedRun]:
     """Lease what may start of locked runs, as ``executions.lease_runs`` does and by the same statements."""
-    wanted = [(*run, checked) for run in runs]
+    wanted: list[WantedRun] = [(*run, checked, Lane.PULL) for run in runs]
     with connection.cursor(row_factory=namedtuple_row) as cursor:
         cursor.execute(query("lease_runs"), wanted_runs(wanted, now=now, lease=lease, puller=target_id))
         judged = [judged_run(row) for row in cursor.fetchall()]
@@ -79,9 +80,9 @@ def measure_pulled(connection: Connection, *, limit: int) -> Waiting:
     return Waiting(0, 0.0) if row is None else Waiting(*row)
 
 
-def _one_run_a_job(runs: Sequence[tuple[UUID, datetime, bool]]) -> list[list[tuple[UUID, datetime, bool]]]:
+def _one_run_a_job(runs: Sequence[WantedRun]) -> list[list[WantedRun]]:
     """Split so that no part has two runs of a job: overlap is judged between statements, not inside one."""
-    parts: list[list[tuple[UUID, datetime, bool]]] = []
+    parts: list[list[WantedRun]] = []
     seen: dict[UUID, int] = {}
     for run in sorted(runs, key=lambda run: run[1]):
         number = seen.get(run[0], 0)

@@ -6,8 +6,8 @@
 with wanted as (
     select *
     from unnest(
-        %(job_ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(checked)s::boolean[]
-    ) as w (job_id, scheduled_for, checked)
+        %(job_ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(checked)s::boolean[], %(lanes)s::text[]
+    ) as w (job_id, scheduled_for, checked, lane)
 ),
 
 locked as materialized (
@@ -23,7 +23,9 @@ locked as materialized (
         run.attempts_before,
         -- whether the job's schedule and pause have a say in it
         run.origin = 'schedule' and not run.redriven as scheduled,
-        wanted.checked
+        wanted.checked,
+        -- its last worker died: it may come back to the shared lane with that worker's batch, and must not start there
+        run.lane = 'solo' and wanted.lane = 'shared' as must_be_alone
     from wanted
     inner join run on wanted.job_id = run.job_id and wanted.scheduled_for = run.scheduled_for
     inner join job on run.job_id = job.job_id
@@ -51,7 +53,7 @@ judged as (
         target.kind as target_kind,
         target.max_concurrency,
         case
-            when locked.state not in ('queued', 'retrying') then 'taken'
+            when locked.state not in ('queued', 'retrying') or locked.must_be_alone then 'taken'
             when job.state = 'deleted' then 'deleted'
             -- only a worker of its target may have a run that is pulled, and such a worker no other
             when target.kind = 'pull' and %(puller)s::uuid is null then 'elsewhere'

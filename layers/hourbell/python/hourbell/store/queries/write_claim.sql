@@ -23,6 +23,7 @@ with planned as (
             schedule_version = excluded.schedule_version,
             state = case waiting.state when 'skipped' then 'queued' else waiting.state end,
             reason = case waiting.state when 'skipped' then null else waiting.reason end,
+            lane = case waiting.state when 'skipped' then excluded.lane else waiting.lane end,
             wake_at = case waiting.state when 'skipped' then excluded.wake_at else waiting.wake_at end,
             next_attempt_at = case waiting.state when 'skipped' then excluded.fire_at else waiting.next_attempt_at end,
             fire_at = case waiting.state when 'skipped' then excluded.fire_at else waiting.fire_at end,
