@@ -189,10 +189,14 @@ def test_the_heartbeat_keeps_the_message_of_a_long_run_before_its_visibility_end
     batch = [Delivery(message_id=m, message=one, receipt=m) for m, one in (("long", long), ("short", short))]
     kept: list[tuple[Lane, list[str], int]] = []
     now = datetime.now(UTC)
+    short_ended = asyncio.Event()
 
     async def execute(run: LeasedRun) -> AttemptResult:
         nonlocal now
-        if run.job_id == long.job_id:
+        if run.job_id == short.job_id:
+            short_ended.set()
+        else:
+            await short_ended.wait()
             now += timedelta(seconds=60)  # three heartbeats are left of the message's time
             async with asyncio.timeout(5):
                 while not kept:
