@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 
 import psycopg
+import pytest
 from hourbell.domain.ids import due_hour_of, job_due_hour
 from hourbell.services.cold_jobs import add_cold_jobs, find_cold_job, list_cold_jobs, take_cold_job
-from hourbell.store import cold
+from hourbell.store import cold, cold_segments
 
 from tests.cold_jobs import cold_job, hours
 from tests.seeds import T0, Seeder
@@ -138,3 +139,13 @@ def test_creates_share_a_bucket_and_promotion_waits_for_them(conninfo, database,
             "select count(*) from (select 1 from cold_bucket for no key update skip locked) as free"
         ).fetchone() or (None,)
         assert free == 0
+
+
+@pytest.mark.parametrize("state", ["open", "promoting", "promoted"])
+def test_who_has_a_bucket_alone_has_it_in_whatever_state(conninfo, database, seed: Seeder, state: str):
+    database.run(lambda c: cold.share_buckets(c, {HOUR}))
+    seed.rows("update cold_bucket set state = %s returning 1", state)
+    with psycopg.connect(conninfo) as loader:
+        assert cold_segments.lock_open_buckets(loader, [HOUR]) == ({HOUR} if state == "open" else set())
+        free = seed.rows("select count(*) from (select 1 from cold_bucket for share skip locked) as free")
+        assert free == [(0,)]

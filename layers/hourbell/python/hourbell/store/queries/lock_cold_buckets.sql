@@ -1,6 +1,6 @@
 -- Locks buckets against creates, take-outs and each other's changes until the transaction ends, in the order of their hours; answers the open ones.
-select bucket.due_hour
-from (
+-- A condition on a locking subquery would be pushed into it, and leave buckets that are not open unlocked: hence the materialized list.
+with locked as materialized (
     select
         b.due_hour,
         b.state
@@ -8,5 +8,8 @@ from (
     where b.due_hour = any(%(due_hours)s::integer[])
     order by b.due_hour
     for no key update
-) as bucket
-where bucket.state = 'open'
+)
+
+select locked.due_hour
+from locked
+where locked.state = 'open'
