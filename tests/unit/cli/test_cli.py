@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import httpx
 import pytest
@@ -206,3 +207,74 @@ def test_stats_say_what_is_not_well(stage: Stage):
     ):
         assert said in output
     assert json.loads(stage.run("stats", "--json").output) == stats
+
+
+def command_fails(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> object:
+    monkeypatch.setattr("sys.argv", ["hourbell", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    return ended.value.code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("jobs", "list", "--nope"), "No such option: --nope (hourbell jobs list --help)"),
+        (("jobs", "show"), "Missing argument 'JOB' (hourbell jobs show --help)"),
+        (("jobs", "list", "--tier", "warm"), "'warm' is not one of 'hot', 'cold' (hourbell jobs list --help)"),
+        (("jobs", "create", "--every", "5s"), "and a --target or --url (hourbell jobs create --help)"),
+        (("import", "crontab", "/nowhere", "--target", "t"), "/nowhere: No such file or directory"),
+    ],
+)
+def test_wrong_usage_is_one_line_that_names_the_help_and_status_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+):
+    assert command_fails(monkeypatch, *arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.startswith("hourbell: ")
+    assert error.count("\n") == 1
+
+
+def test_commands_alone_show_their_help_and_complain_of_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    assert command_fails(monkeypatch, "jobs") == 2
+    printed = capsys.readouterr()
+    assert "skip-next" in printed.out
+    assert printed.err == ""
+
+
+def test_a_key_that_is_not_known_says_how_to_give_another(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    stage.answer("GET", "/v1/jobs", {"status": 401, "detail": "a valid API key is needed"}, 401)
+    assert command_fails(monkeypatch, "jobs", "list") == 1
+    error = capsys.readouterr().err
+    assert error == "hourbell: a valid API key is needed; hourbell login, or set HOURBELL_URL and HOURBELL_API_KEY\n"
+
+
+def test_what_a_library_says_on_many_lines_is_said_on_one(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    stage.answer("GET", "/v1/jobs", {"status": 500, "detail": "refused\n\tIs the server running?"}, 500)
+    assert command_fails(monkeypatch, "jobs", "list") == 1
+    assert capsys.readouterr().err == "hourbell: refused Is the server running?\n"
+
+
+def test_lanes_without_an_aws_region_are_one_line_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    assert command_fails(monkeypatch, "lanes", "show", "--stage", "prod") == 1
+    error = capsys.readouterr().err
+    assert error.startswith("hourbell: The lanes of stage prod cannot be seen: You must specify a region")
+    assert error.count("\n") == 1
+
+
+def test_jobs_are_searched_by_words_and_by_how_their_names_begin(stage: Stage):
+    stage.answer("GET", "/v1/jobs", {"items": [JOB], "next_cursor": None})
+    stage.run("jobs", "list", "--q", "pay night", "--name-prefix", "eu-")
+    assert (stage.seen[0].url.params["q"], stage.seen[0].url.params["name_prefix"]) == ("pay night", "eu-")

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from hourbell.cli.main import app
+from hourbell.client import ClientError
 from hourbell.cold.objects import ColdUnavailableError
 from hourbell.services import verify_cold as service
 from hourbell.services.verify_cold import Flaw, FoundFlaw, Repair
@@ -89,3 +90,12 @@ def test_s3_that_does_not_answer_is_one_line(monkeypatch):
 
 def test_a_database_without_a_bucket_is_wrong_usage():
     assert CliRunner().invoke(app, ["cold", "verify", "--database", "x"]).exit_code == 2
+
+
+def test_an_aws_profile_that_is_not_there_is_a_refusal(monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+
+    result = run("verify")
+
+    assert isinstance(result.exception, ClientError)
+    assert "(nobody) could not be found" in str(result.exception)

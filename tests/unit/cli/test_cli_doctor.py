@@ -160,3 +160,11 @@ def test_queues_are_looked_at_where_there_is_a_way_to(well: Stage, monkeypatch: 
     assert "shared 0, shared-dead 1" in result.output
     assert "Unable to locate credentials" in result.output
     assert result.exit_code == 0
+
+
+def test_an_aws_profile_that_is_not_there_is_not_looked_past(well: Stage, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    result = well.run("doctor", "--stage", "prod")
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert "skip  queues" in result.output
+    assert "(nobody) could not be found" in result.output

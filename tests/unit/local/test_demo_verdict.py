@@ -10,7 +10,7 @@ import pytest
 from hourbell.client import Attempt, Job, Run
 from hourbell.domain import ids
 from hourbell.domain.instants import format_instant
-from hourbell.local.demo import Bell, expected_occurrences, judge
+from hourbell.local.demo import Bell, asked_for, expected_occurrences, judge
 from hourbell.local.receiver import Call
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -112,3 +112,8 @@ def test_expected_occurrences_are_computed_from_the_schedule():
 
 def test_a_job_that_never_rings_again_expects_nothing():
     assert expected_occurrences(job({"at": format_instant(NOON)}, None), UNTIL) == ()
+
+
+def test_what_rings_after_the_watched_time_is_not_counted_on_the_screen_either():
+    late = call(UNTIL + timedelta(seconds=1))
+    assert asked_for([call(OCCURRENCES[0]), late], UNTIL) == [call(OCCURRENCES[0])]

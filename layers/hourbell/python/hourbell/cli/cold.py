@@ -113,8 +113,12 @@ def _opened(database: str | None, bucket: str | None) -> Iterator[tuple[Database
 
 def _in_aws(bucket: str) -> ColdObjects:
     import boto3
+    from botocore.exceptions import BotoCoreError
 
-    client = boto3.client("s3")
+    try:
+        client = boto3.client("s3")
+    except BotoCoreError as error:
+        raise ClientError(f"S3 cannot be asked: {error} (AWS_PROFILE and AWS_REGION say where)") from error
     return ColdObjects(bucket=bucket, client=lambda: client)
 
 

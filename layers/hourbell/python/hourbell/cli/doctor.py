@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
@@ -94,10 +94,13 @@ def _check_aws(stage: str | None) -> Iterator[Check]:
     from botocore.exceptions import BotoCoreError
     from botocore.exceptions import ClientError as AwsError
 
-    session, options = _session(stage)
+    def client(service: Literal["sqs", "cloudwatch"]) -> Any:
+        session, options = _session(stage)
+        return session.client(service, **options)
+
     looks: tuple[tuple[str, Callable[[], list[Check]]], ...] = (
-        ("queues", lambda: checkup.check_queues(_depths(session.client("sqs", **options), stage))),
-        ("alarms", lambda: [checkup.check_alarms(_ringing(session.client("cloudwatch", **options), stage))]),
+        ("queues", lambda: checkup.check_queues(_depths(client("sqs"), stage))),
+        ("alarms", lambda: [checkup.check_alarms(_ringing(client("cloudwatch"), stage))]),
     )
     for name, look in looks:
         try:

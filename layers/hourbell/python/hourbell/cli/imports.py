@@ -160,14 +160,18 @@ def _schedules(group: str | None, profile: str | None, region: str | None) -> It
             for listed in page["Schedules"]:
                 yield scheduler.get_schedule(GroupName=listed["GroupName"], Name=listed["Name"])
     except (AwsError, BotoCoreError) as error:
-        raise ClientError(f"EventBridge Scheduler cannot be read: {error}") from error
+        raise ClientError(
+            f"EventBridge Scheduler cannot be read: {error} (--profile and --region say where)"
+        ) from error
 
 
 def _read(file: str) -> str:
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{file}: {error}", param_hint="FILE") from error
+    except OSError as error:
+        raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from error
+    except UnicodeDecodeError as error:
+        raise typer.BadParameter(f"{file}: not UTF-8", param_hint="FILE") from error
 
 
 def _machine_zone() -> str:

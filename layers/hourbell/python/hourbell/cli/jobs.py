@@ -20,11 +20,15 @@ JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id (job
 @app.command("list")
 def list_jobs(
     *,
-    state: Annotated[str | None, typer.Option(help="active, paused, completed or deleted.")] = None,
+    state: Annotated[str | None, typer.Option(help="active, paused or completed.")] = None,
+    q: Annotated[
+        str | None, typer.Option("--q", help="Words that begin words of the name or of a tag's value.")
+    ] = None,
+    name_prefix: Annotated[str | None, typer.Option(help="How the name begins.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only jobs with this tag: team:payments.")] = None,
     target: Annotated[str | None, typer.Option(help="Only jobs of this target.")] = None,
     tier: Annotated[Tier, typer.Option(help="cold: one-offs of the far future, by the hour they are due.")] = Tier.HOT,
-    due_before: Annotated[str | None, typer.Option(help="With --tier cold: due before this instant.")] = None,
+    due_before: Annotated[str | None, typer.Option(help="Only jobs that are due before this instant.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
     as_json: AsJson = False,
@@ -32,7 +36,15 @@ def list_jobs(
     """List jobs."""
     with connect() as client:
         page = client.list_jobs(
-            state=state, tag=tag, target=target, tier=tier.value, due_before=due_before, limit=limit, cursor=cursor
+            state=state,
+            q=q,
+            name_prefix=name_prefix,
+            tag=tag,
+            target=target,
+            tier=tier.value,
+            due_before=due_before,
+            limit=limit,
+            cursor=cursor,
         )
     if as_json:
         return print_json(page)

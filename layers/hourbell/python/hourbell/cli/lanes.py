@@ -79,12 +79,16 @@ def _lanes(name: str | None) -> tuple[Lane, ...]:
 
 
 def _ask(stage: str, question: Any) -> Any:
+    from botocore.exceptions import BotoCoreError
+
     from hourbell.lanes.queues import QueueError
 
     try:
         return question(_queues(stage))
-    except QueueError as error:
-        raise LocalCloudError(f"lanes of stage {stage}: {error}") from error
+    except (QueueError, BotoCoreError) as error:
+        raise LocalCloudError(
+            f"The lanes of stage {stage} cannot be seen: {error} (AWS_PROFILE and AWS_REGION say where it is)"
+        ) from error
 
 
 def _queues(stage: str) -> LaneQueues:

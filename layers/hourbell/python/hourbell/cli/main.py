@@ -25,7 +25,7 @@ from hourbell.cli import (
 )
 from hourbell.cli.doctor import doctor
 from hourbell.cli.login import login, logout
-from hourbell.cli.output import print_error
+from hourbell.cli.output import explain, print_error, print_usage_error
 from hourbell.cli.preview import preview
 from hourbell.cli.stats import stats
 from hourbell.client import ClientError
@@ -65,9 +65,18 @@ app.add_typer(lanes.app, name="lanes")
 def main() -> None:
     """Run one command; what went wrong for the user is one line, never a traceback."""
     try:
-        app()
-    except (ClientError, LocalCloudError) as error:
+        sys.exit(app(prog_name="hourbell", standalone_mode=False))
+    except typer.TyperException as error:
+        print_usage_error(error)
+        sys.exit(error.exit_code)
+    except ClientError as error:
+        print_error(explain(error))
+        sys.exit(1)
+    except LocalCloudError as error:
         print_error(str(error))
+        sys.exit(1)
+    except typer.Abort:
+        print_error("Broken off; nothing was done.")
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

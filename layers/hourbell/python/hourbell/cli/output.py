@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from hourbell.client import ApiError, ClientError
 
 # Piped output has no width to respect: a wide one keeps a row on one line, for grep.
 _PIPED_WIDTH = 240
@@ -42,7 +45,22 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_error(text: str) -> None:
     """One line about what went wrong."""
-    console(stderr=True).print(f"hourbell: {text}", style="red", markup=False)
+    console(stderr=True).print(f"hourbell: {text}", style="red", markup=False, soft_wrap=True)
+
+
+def explain(error: ClientError) -> str:
+    """What went wrong on one line, however many the database or a library took for it."""
+    said = " ".join(str(error).split())
+    refused = isinstance(error, ApiError) and error.status == HTTPStatus.UNAUTHORIZED
+    return f"{said}; hourbell login, or set HOURBELL_URL and HOURBELL_API_KEY" if refused else said
+
+
+def print_usage_error(error: typer.TyperException) -> None:
+    """One line about what was typed wrong, and which help says how it is typed; nothing where the help was printed."""
+    context: typer.Context | None = getattr(error, "ctx", None)
+    message = error.format_message().replace("Value error, ", "").rstrip(".")
+    if message:
+        print_error(f"{message} ({context.command_path} --help)" if context else message)
 
 
 def count(number: int, thing: str) -> str:

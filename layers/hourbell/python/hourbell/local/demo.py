@@ -81,7 +81,7 @@ def run_demo(client: Client, *, watch: Watch, clock: Callable[[], datetime] = la
             until = start + WATCHED
             bells = _create(client, target["name"], demo_schedules(start), until)
             while clock() < until + _GRACE:
-                watch(bells, receiver.calls(), until)
+                watch(bells, asked_for(receiver.calls(), until), until)
                 time.sleep(_REFRESH_SECONDS)
             calls = receiver.calls()
             runs = [_explained(client, run) for bell in bells for run in _runs_of(client, bell)]
@@ -141,7 +141,7 @@ def expected_occurrences(job: Job, until: datetime) -> tuple[datetime, ...]:
 
 def judge(bells: Sequence[Bell], calls: Iterable[Call], runs: Iterable[Run], *, until: datetime) -> Verdict:
     """Hold what should have rung against what the receiver got and what the run records say."""
-    watched = [call for call in calls if call.scheduled_for is not None and call.scheduled_for <= until]
+    watched = asked_for(calls, until)
     received = Counter(call.run_id for call in watched)
     recorded = {run["id"]: run for run in runs}
     wanted = {
@@ -170,6 +170,11 @@ def judge(bells: Sequence[Bell], calls: Iterable[Call], runs: Iterable[Run], *, 
             f"{names.get(run_id, run_id)} ({value:.0f} ms)" for run_id, value in lateness.items() if value > limit_ms
         ),
     )
+
+
+def asked_for(calls: Iterable[Call], until: datetime) -> list[Call]:
+    """Those that count: what rings in the seconds of grace is not asked for."""
+    return [call for call in calls if call.scheduled_for is not None and call.scheduled_for <= until]
 
 
 def _state_of(run: Run | None) -> str:
