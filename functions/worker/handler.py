@@ -43,6 +43,7 @@ def wiring() -> tuple[WorkerSettings, asyncio.Runner, Executor]:
         database=database,
         lanes=lanes,
         execute=attempts.execute,
+        call=attempts.call,
         clock=_now,
         heartbeat=timedelta(seconds=settings.heartbeat_seconds),
         lease=timedelta(seconds=settings.lease_seconds),

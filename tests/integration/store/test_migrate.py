@@ -100,6 +100,7 @@ GRANTS = {
         "idempotent_request": "insert select update",
         "audit": "insert select",
         "target": "insert select update",
+        "target_test": "insert select",
         "job": "insert select update",
         "due": "delete insert select update",
         "run": "insert select update",
@@ -144,6 +145,7 @@ GRANTS = {
     },
     "hourbell_worker": {
         "target": "select",
+        "target_test": "select update",
         "job": "select update",
         "due": "delete insert select update",
         "run": "select update",

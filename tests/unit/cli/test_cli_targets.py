@@ -89,3 +89,50 @@ def test_pause_resume_and_delete(target: Stage):
 )
 def test_wrong_usage_is_status_2(target: Stage, arguments: tuple[str, ...]):
     assert target.run("targets", *arguments).exit_code == 2
+
+
+TESTED: dict[str, Any] = {
+    "id": "run_01",
+    "state": "finished",
+    "outcome": "succeeded",
+    "status_code": 204,
+    "duration_ms": 12,
+    "error": None,
+    "sent": {
+        "method": "POST",
+        "to": "https://example.com/settle",
+        "headers": {"Hourbell-Test": "true", "webhook-signature": "***"},
+        "body": '{"n":7}',
+    },
+}
+
+
+def test_a_test_shows_what_was_sent_and_answered(target: Stage):
+    target.answer("POST", "/v1/targets/tgt_01/test", TESTED)
+
+    result = target.run("targets", "test", "billing", "--payload", '{"n": 7}')
+
+    assert result.exit_code == 0, result.output
+    assert target.sent() == {"payload": {"n": 7}}
+    for shown in ("succeeded", "204", "12 ms", "POST https://example.com/settle", "Hourbell-Test", '{"n":7}', "run_01"):
+        assert shown in result.output
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"outcome": "failed", "status_code": 401, "error": "HTTP 401: who are you?"}, "who are you?"),
+        (
+            {"state": "pending", "outcome": None, "status_code": None, "duration_ms": None, "sent": None},
+            "No worker had a result in time",
+        ),
+    ],
+    ids=["failed", "pending"],
+)
+def test_a_test_that_did_not_succeed_fails(target: Stage, members: dict[str, Any], said: str):
+    target.answer("POST", "/v1/targets/tgt_01/test", {**TESTED, **members})
+
+    result = target.run("targets", "test", "billing")
+
+    assert result.exit_code == 1
+    assert said in result.output + result.stderr

@@ -28,6 +28,7 @@ from hourbell.api import (
     run_control,
     runs,
     stats,
+    target_tests,
     targets,
     tenants,
 )
@@ -54,6 +55,7 @@ OPERATIONS = (
     *backfills.OPERATIONS,
     *declarations.OPERATIONS,
     *targets.OPERATIONS,
+    *target_tests.OPERATIONS,
     *runs.OPERATIONS,
     *run_control.OPERATIONS,
     *keys.OPERATIONS,
@@ -125,7 +127,8 @@ class Application:
         if operation.addresses_job:
             call = call.addressed(database)
         if operation.acts:
-            return answer_once(operation, call, database, request=f"{operation.method} {event.get('rawPath')}")
+            reply = answer_once(operation, call, database, request=f"{operation.method} {event.get('rawPath')}")
+            return reply if operation.follow is None else operation.follow(call.through(database=database), reply)
         return operation.handle(call.through(database=database))
 
     def _refused(self, error: Exception) -> Reply:

@@ -300,6 +300,12 @@ class TriggerIn(Model):
     payload: Any = None
 
 
+class TargetTestIn(Model):
+    """What a test sends to its target."""
+
+    payload: Any = Field({"test": True}, description="any JSON up to 256 KiB; delivered as it is spelled")
+
+
 class BackfillIn(Model):
     """A span of time whose occurrences are to be run."""
 

@@ -28,6 +28,7 @@ class Operation:
     ``body``: the name of a model in ``api.models``. ``reply``: that of one in ``api.schemas``, ``list of <name>`` for a
     page of them, ``<name> or <name>`` for either, None for no content.
     ``may_create``: answers 201 where it made something.
+    ``follow``: completes the answer once the request is carried out, in no transaction; also that of a repeated one.
     ``waits``: it looks again and again, in a transaction each, and can be no single one.
     ``addresses_job``: its ``{id}`` is a job's, which may be in the cold tier.
     ``conditional``: a single resource, so it honours ``If-Match`` when it writes and sends an ``ETag``.
@@ -50,6 +51,7 @@ class Operation:
     errors: tuple[int, ...] = ()
     content_type: str = "application/json"
     waits: bool = False
+    follow: Callable[[Call, Reply], Reply] | None = None
 
     @property
     def acts(self) -> bool:

@@ -345,6 +345,29 @@ class SigningSecret(Schema):
     secret: str | None = Field(description="the Secrets Manager name that the target signs with")
 
 
+class SentCall(Schema):
+    """What a target was sent. Secrets, and the values of the target's own headers, are shown as `***`."""
+
+    method: str | None = Field(description="null for a target in AWS")
+    to: str = Field(description="URL, ARN or bus", examples=["https://example.com/settle"])
+    headers: dict[str, str] = Field(description="message attributes of `sqs` and `sns`")
+    body: str = Field(description="its first 4,096 characters")
+
+
+class TargetTest(Schema):
+    """What came of one call of a target."""
+
+    id: str = Field(examples=["run_01hzy3v7q4e8s9m2k6x0w5t1ab"], description="the run id that the target was given")
+    state: Literal["pending", "finished"] = Field(
+        description="pending: no worker had a result in time; the same request under its `Idempotency-Key` looks again"
+    )
+    outcome: Literal["succeeded", "failed", "timed_out"] | None
+    status_code: int | None
+    duration_ms: int | None
+    error: str | None
+    sent: SentCall | None
+
+
 class Declaration(Schema):
     """What a declaration would do."""
 
@@ -521,6 +544,7 @@ REPLIES: dict[str, type[Schema]] = {
         Key,
         NewKey,
         SigningSecret,
+        TargetTest,
         Run,
         Missed,
         Preview,

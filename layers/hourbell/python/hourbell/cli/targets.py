@@ -10,10 +10,10 @@ import typer
 from hourbell.cli.confirmation import Yes, confirm
 from hourbell.cli.connection import connect
 from hourbell.cli.editor import edit_json
-from hourbell.cli.job_options import read_json
+from hourbell.cli.job_options import read_json, read_payload
 from hourbell.cli.merge_patch import difference
-from hourbell.cli.output import AsJson, print_fields, print_json, print_table
-from hourbell.client import ApiError, Client, ClientError, Target
+from hourbell.cli.output import AsJson, print_error, print_fields, print_json, print_table
+from hourbell.client import ApiError, Client, ClientError, Target, TargetTest
 
 app = typer.Typer(no_args_is_help=True, help="Targets: where runs go, and how fast.")
 
@@ -170,6 +170,27 @@ def resume(target: TargetArgument, *, as_json: AsJson = False) -> None:
         _print(client.resume_target(find_target(client, target)["id"]), as_json=as_json)
 
 
+@app.command("test")
+def call_once(
+    target: TargetArgument,
+    *,
+    payload: Annotated[str | None, typer.Option(help='JSON, or @file, instead of {"test": true}.')] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Call it once now, outside any job, and show what came of it; exit 1 unless it succeeded."""
+    body = None if payload is None else {"payload": read_payload(payload)}
+    with connect() as client:
+        found = client.test_target(find_target(client, target)["id"], body)
+    if as_json:
+        print_json(found)
+    else:
+        print_fields(_test_fields(found))
+    if found["state"] == "pending":
+        print_error("No worker had a result in time: are there workers, and do they keep up?")
+    if found["outcome"] != "succeeded":
+        raise typer.Exit(1)
+
+
 @app.command()
 def delete(target: TargetArgument, *, yes: Yes = False) -> None:
     """Delete a target that no job uses."""
@@ -203,6 +224,21 @@ def destination(target: Target) -> tuple[str, str]:
             named = (config.get(name) for name in ("url", "arn", "queue_url", "topic_arn", "state_machine_arn"))
             return kind, next(filter(None, named), "/".join(str(part) for part in config.values()))
     return "", ""
+
+
+def _test_fields(test: TargetTest) -> dict[str, object]:
+    sent = test["sent"]
+    fields: dict[str, object] = {
+        "outcome": test["outcome"] or test["state"],
+        "status": test["status_code"],
+        "took": None if test["duration_ms"] is None else f"{test['duration_ms']} ms",
+        "error": test["error"],
+    }
+    if sent is not None:
+        fields["sent"] = f"{sent['method'] or ''} {sent['to']}".strip()
+        fields |= sent["headers"]
+        fields["body"] = sent["body"]
+    return {**fields, "id": test["id"]}
 
 
 def _http(url: str | None, method: str | None, headers: list[str] | None, secret: str | None) -> dict[str, Any]:

@@ -40,9 +40,11 @@ from hourbell.client.replies import (
     Redrive,
     Run,
     RunPage,
+    SentCall,
     SigningSecret,
     Stats,
     Target,
+    TargetTest,
     Tenant,
 )
 from hourbell.client.requests import Request
@@ -81,9 +83,11 @@ __all__ = [
     "Retries",
     "Run",
     "RunPage",
+    "SentCall",
     "SigningSecret",
     "Stats",
     "Target",
+    "TargetTest",
     "Tenant",
     "UnreachableError",
 ]

@@ -32,6 +32,7 @@ from hourbell.client.replies import (
     SigningSecret,
     Stats,
     Target,
+    TargetTest,
     Tenant,
 )
 from hourbell.client.requests import Instant, Method, Request, nothing, present
@@ -494,6 +495,14 @@ class Operations:
         'whsec_'
         """
         return Request(method="GET", path="/v1/targets/{id}/signing-secret", variables={"id": target_id})
+
+    @operation
+    def test_target(self, target_id: str, body: JsonObject | None = None) -> Request[TargetTest]:
+        """Have a worker call a target once, outside any job, with ``{"payload": …}`` or else ``{"test": true}``.
+
+        Waits for the result up to 15 s; then the answer's ``state`` is ``pending``.
+        """
+        return _action("/v1/targets/{id}/test", target_id, body=dict(body or {}))
 
     # Tenants, for operators
 

@@ -187,6 +187,27 @@ class SigningSecret(TypedDict):
     secret: str | None
 
 
+class SentCall(TypedDict):
+    """What a target was sent; secrets, and the values of its own headers, are ``***``."""
+
+    method: str | None
+    to: str
+    headers: dict[str, str]
+    body: str
+
+
+class TargetTest(TypedDict):
+    """What came of one call of a target; ``state``: finished, or pending, and all else is None."""
+
+    id: str
+    state: str
+    outcome: str | None
+    status_code: int | None
+    duration_ms: int | None
+    error: str | None
+    sent: SentCall | None
+
+
 class Occurrence(TypedDict):
     """One nominal time of a schedule."""
 

@@ -20,13 +20,18 @@ class MessageError(HourbellError):
 
 
 class LaneMessage(NamedTuple):
-    """One run on its way to a worker. ``ready_at``: fire_at, or the time of the retry."""
+    """One run on its way to a worker. ``ready_at``: fire_at, or the time of the retry.
+
+    ``is_test``: it is no run but a test of a target, by its id. A worker of a release without tests looks for such a
+    run, finds none, and acknowledges: the test is not made, and nothing is redelivered.
+    """
 
     job_id: UUID
     scheduled_for: datetime
     tenant_id: UUID
     lane: Lane
     ready_at: datetime
+    is_test: bool = False
 
 
 def _to_ms(instant: datetime) -> int:
@@ -43,6 +48,7 @@ def encode_message(message: LaneMessage) -> str:
             "tenant": message.tenant_id.hex,
             "lane": message.lane,
             "ready": _to_ms(message.ready_at),
+            **({"test": True} if message.is_test else {}),
         },
         separators=(",", ":"),
     )
@@ -64,6 +70,7 @@ def decode_message(body: str) -> LaneMessage:
             tenant_id=UUID(hex=fields["tenant"]),
             lane=Lane(fields["lane"]),
             ready_at=_EPOCH + timedelta(milliseconds=fields["ready"]),
+            is_test=fields.get("test") is True,
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise MessageError(f"not a lane message: {body[:200]!r}") from error

@@ -25,14 +25,18 @@ class AttemptExecutor:
 
     async def execute(self, run: LeasedRun) -> AttemptResult:
         """Make one attempt; whatever goes wrong becomes its result."""
+        return await self.call(run.target_kind, _call(run))
+
+    async def call(self, kind: str, call: TargetCall) -> AttemptResult:
+        """Call a target of this kind; whatever goes wrong becomes the result."""
         try:
-            return await call_target(TargetKind(run.target_kind), self.callers, _call(run))
+            return await call_target(TargetKind(kind), self.callers, call)
         except (FieldError, FieldErrors) as error:
             return _failed(f"target: {error}", retryable=False)
         except HourbellError as error:
             return _failed(str(error), retryable=True)
         except Exception as error:
-            logger.exception("target cannot be called", extra={"action": "execute", "run": str(run.run_id)})
+            logger.exception("target cannot be called", extra={"action": "execute", "run": str(call.run_id)})
             return _failed(f"target: {type(error).__name__}: {error}", retryable=False)
 
 

@@ -12,6 +12,7 @@
 3. Outcomes are recorded together, as many as are there when the database is free, fenced by lease token.
 4. A retry gets a new message with a delay, or, past the lanes' limit, waits in ``wake_at`` for the reaper.
 5. Only a message whose outcome could not be recorded is answered as failed.
+6. Tests of targets travel in the same lanes. They are no runs, and made beside all this (``make_target_test``).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from hourbell.domain.run_state import Lane, RunState
 from hourbell.lanes.deliveries import Delivery
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
+from hourbell.services.make_target_test import CallTarget, make_target_test
 from hourbell.services.still_scheduled import still_scheduled
 from hourbell.store import executions
 from hourbell.store.connection import AsyncConnection, Database
@@ -66,7 +68,7 @@ class Visibility:
 class Executor:
     """What a batch needs from outside. ``execute`` makes one attempt and never raises but for cancellation.
 
-    ``visibility`` None: messages do not come from a queue.
+    ``visibility`` None: messages do not come from a queue. ``call`` makes the calls of tests; None: they are not made.
     """
 
     database: Database
@@ -76,6 +78,7 @@ class Executor:
     heartbeat: timedelta = executions.HEARTBEAT
     lease: timedelta = executions.LEASE
     visibility: Visibility | None = None
+    call: CallTarget | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +110,7 @@ class _Batch:
     def __init__(self, executor: Executor, deliveries: Sequence[Delivery]) -> None:
         self._executor = executor
         self._deliveries = deliveries
-        self._waiting = _unique(deliveries)
+        self._waiting = _unique([delivery for delivery in deliveries if not delivery.message.is_test])
         self._turn = asyncio.Lock()
         self._outcomes: asyncio.Queue[_Outcome | None] = asyncio.Queue()
         self._attempts: dict[UUID, tuple[LeasedRun, asyncio.Task[None]]] = {}
@@ -120,14 +123,23 @@ class _Batch:
     async def run(self) -> BatchReport:
         recorder = asyncio.create_task(self._record_outcomes())
         heartbeat = asyncio.create_task(self._keep_leases())
+        tests = [asyncio.create_task(self._test(each)) for each in self._deliveries if each.message.is_test]
         try:
             await self._lease_when_due()
             await asyncio.gather(*(task for _, task in list(self._attempts.values())), return_exceptions=True)
+            await asyncio.gather(*tests)
         finally:
             self._outcomes.put_nowait(None)
             await recorder
             heartbeat.cancel()
         return self.report
+
+    async def _test(self, delivery: Delivery) -> None:
+        if self._executor.call is None:
+            return
+        test_id = delivery.message.job_id
+        if not await make_target_test(self._executor.database, self._turn, self._executor.call, test_id):
+            self.report.failed.add(delivery.message_id)
 
     # --- hold and lease ---
 

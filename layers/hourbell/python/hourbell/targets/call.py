@@ -27,7 +27,10 @@ _NO_MESSAGE_LETTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetCall:
-    """An attempt to be made. ``config``: what the kind's ``check`` answered; ``payload``, ``progress``: JSON text."""
+    """An attempt to be made. ``config``: what the kind's ``check`` answered; ``payload``, ``progress``: JSON text.
+
+    ``is_test``: a call that somebody asked for to see whether the target answers; the ids are of nothing else.
+    """
 
     config: Mapping[str, Any]
     payload: str
@@ -39,6 +42,7 @@ class TargetCall:
     attempt: int
     lease_token: UUID
     progress: str | None = None
+    is_test: bool = False
 
 
 def message_body(call: TargetCall) -> str:
@@ -57,6 +61,8 @@ def message_attributes(call: TargetCall) -> dict[str, dict[str, str]]:
     }
     if call.progress is not None:
         attributes["Hourbell-Progress"] = _text(call.progress.translate(_NO_MESSAGE_LETTERS))
+    if call.is_test:
+        attributes["Hourbell-Test"] = _text("true")
     return attributes
 
 
@@ -93,6 +99,8 @@ def _about(call: TargetCall) -> dict[str, Any]:
     }
     if call.progress is not None:
         about["progress"] = json.loads(call.progress)
+    if call.is_test:
+        about["test"] = True
     return about
 
 

@@ -84,10 +84,20 @@ async def call(caller: HttpCaller, call: TargetCall) -> AttemptResult:
 
 def request_headers(call: TargetCall, *, key: bytes, now: datetime) -> dict[str, str]:
     """The headers of API.md; those of the target come first, so that none can replace ours."""
-    run = encode("run", call.run_id)
     timestamp = int(now.timestamp())
-    headers = {
+    run = encode("run", call.run_id)
+    return {
         **(call.config.get("headers") or {}),
+        **headers_about(call),
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": sign(key, message_id=run, timestamp=timestamp, body=call.payload.encode()),
+    }
+
+
+def headers_about(call: TargetCall) -> dict[str, str]:
+    """Those that say what the call is: neither the target's own nor a proof of anything."""
+    run = encode("run", call.run_id)
+    headers = {
         "Content-Type": "application/json",
         "User-Agent": "Hourbell",
         "Idempotency-Key": run,
@@ -96,11 +106,11 @@ def request_headers(call: TargetCall, *, key: bytes, now: datetime) -> dict[str,
         "Hourbell-Scheduled-For": format_instant(call.scheduled_for),
         "Hourbell-Lease-Token": str(call.lease_token),
         "webhook-id": run,
-        "webhook-timestamp": str(timestamp),
-        "webhook-signature": sign(key, message_id=run, timestamp=timestamp, body=call.payload.encode()),
     }
     if call.progress is not None:
         headers["Hourbell-Progress"] = call.progress
+    if call.is_test:
+        headers["Hourbell-Test"] = "true"
     return headers
 
 

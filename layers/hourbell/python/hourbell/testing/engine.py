@@ -177,7 +177,13 @@ class Engine:
             self._attempted.append(encode("run", run.run_id))
             return await attempts.execute(run)
 
-        return Executor(database=self._databases["worker"], lanes=self._lanes, execute=execute, clock=self.clock)
+        return Executor(
+            database=self._databases["worker"],
+            lanes=self._lanes,
+            execute=execute,
+            call=attempts.call,
+            clock=self.clock,
+        )
 
     def _make_transport(self) -> ApplicationTransport:
         database = self._databases["api"]
