@@ -68,4 +68,6 @@ def test_the_demonstration_rings_every_bell_once_and_in_time(hourbell, local_clo
     assert "Every run rang, once, within a second." in result.output
     with Client(local_cloud.url, local_cloud.api_key) as client:
         left = client.list_jobs(tag="demo:yes", state="active")
+        targets = [target["name"] for target in client.iter_targets()]
     assert left["items"] == []
+    assert not [name for name in targets if name.startswith("demo-")]

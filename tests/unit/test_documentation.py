@@ -107,3 +107,9 @@ def parts(path: str) -> str:
 def test_the_readme_leads_to_every_page() -> None:
     readme = (ROOT / "README.md").read_text()
     assert not [page.name for page in (ROOT / "docs").glob("*.md") if f"](docs/{page.name}" not in readme]
+
+
+def test_every_problem_of_the_api_is_in_its_table() -> None:
+    slugs = set(re.findall(r'slug="([a-z-]+)"', (PACKAGE / "api/problems.py").read_text()))
+    table = re.findall(r"^\| \d{3} \| (.+?) \|", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    assert {slug for row in table for slug in re.findall(r"`([a-z-]+)`", row)} == slugs

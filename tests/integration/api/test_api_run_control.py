@@ -92,7 +92,9 @@ def test_a_cancelled_run_is_shown_so_and_cannot_be_cancelled_again(client: Clien
 
 def test_a_dead_run_is_retried_and_a_succeeded_one_is_not(client: Client, admin):
     run = triggered(client)
-    assert client.post(f"/v1/runs/{run}/retry").status == 409
+    refused = client.post(f"/v1/runs/{run}/retry")
+    assert refused.status == 409
+    assert refused.json["detail"].endswith("; dead, cancelled, skipped ones can be started over")
     admin.execute("update run set state = 'dead', wake_at = null where origin = 'trigger'")
     retried = client.post(f"/v1/runs/{run}/retry")
     assert (retried.status, retried.json["state"], retried.json["id"]) == (202, "queued", run)

@@ -25,7 +25,7 @@ def redrive(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Start ended runs over, each under its own id and with a full set of attempts."""
+    """Start dead (cancelled, skipped) runs over, each under its own id and with a full set of attempts."""
     if state not in _STATES:
         raise typer.BadParameter(f"must be one of {', '.join(_STATES)}", param_hint="--state")
     with connect() as client:

@@ -64,7 +64,7 @@ def show(run: RunId, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def retry(run: RunId, *, as_json: AsJson = False) -> None:
-    """Start an ended run over, under its own id and with a full set of attempts."""
+    """Start a dead, cancelled or skipped run over, under its own id and with a full set of attempts."""
     with connect() as client:
         _print_state(client.retry_run(run), as_json=as_json)
 

@@ -11,6 +11,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -206,7 +207,8 @@ def _runs_of(client: Client, bell: Bell) -> list[Run]:
 def _remove(client: Client, bells: Sequence[Bell], target_id: str) -> None:
     for bell in bells:
         client.delete_job(bell.job["id"])
-    try:
+    for run in list(client.iter_runs(target=target_id, state="queued")):
+        with suppress(ApiError):  # it began or ended meanwhile
+            client.cancel_run(run["id"])
+    with suppress(ApiError):  # a run of it is in a worker's hands
         client.delete_target(target_id)
-    except ApiError:
-        return  # still named by the deleted jobs' last runs

@@ -117,7 +117,7 @@ def cancel_run(database: Database, lanes: Lanes, tenant_id: UUID, run_id: UUID, 
     def cancel(connection: Connection) -> list[LaneMessage]:
         run = _locked(connection, tenant_id, run_id)
         if run.state not in _UNFINISHED:
-            raise StateError(f"the run is {run.state}")
+            raise StateError(f"the run is {run.state}: it has ended")
         run_control.cancel_run(connection, run, now=now)
         return _freed(connection, run, now)
 
@@ -137,7 +137,7 @@ def retry_run(database: Database, lanes: Lanes, tenant_id: UUID, run_id: UUID, *
         if run.job_deleted:
             raise StateError("the run's job was deleted")
         if run.state not in REDRIVABLE:
-            raise StateError(f"the run is {run.state}")
+            raise StateError(f"the run is {run.state}; {', '.join(REDRIVABLE)} ones can be started over")
         started = run_control.redrive_runs(
             connection, tenant_id, RunFilter(), run_id=run_id, states=REDRIVABLE, grace=WAKE_GRACE, limit=1, now=now
         )

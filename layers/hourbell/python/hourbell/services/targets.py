@@ -187,7 +187,9 @@ def delete_target(
         stored = _found(targets.lock_target(connection, tenant_id, target_id))
         check_version(stored.version, expected)
         if targets.is_target_used(connection, target_id) or is_target_cold(connection, target_id):
-            raise StateError("jobs still use this target; give them another one, or delete them")
+            raise StateError(
+                "jobs, or runs that have not ended, still use this target; give the jobs another one, or delete them"
+            )
         targets.set_target_state(connection, tenant_id, target_id, state=TargetState.DELETED, now=now)
         record(connection, tenant_id, "target", target_id, "deleted", changes={"name": (stored.name, None)}, now=now)
 
