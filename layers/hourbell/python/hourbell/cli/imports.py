@@ -14,6 +14,7 @@ import typer
 from hourbell.cli.connection import connect
 from hourbell.cli.job_options import Tags, read_tags
 from hourbell.cli.output import AsJson, count, describe_schedule, print_error, print_json, print_table
+from hourbell.cli.progress import tracked
 from hourbell.client import ClientError
 from hourbell.importing.carry_out import Step, carry_out, known_targets
 from hourbell.importing.plan import Plan
@@ -93,7 +94,7 @@ def _finish(plan: Plan, *, skip: str, may_skip: bool, dry_run: bool, as_json: bo
             raise typer.Exit(1)
         return
     with connect() as client:
-        steps = carry_out(client, plan)
+        steps = carry_out(client, plan, track=tracked)
     _report(plan, steps, as_json=as_json)
     if any(step.action == "refused" for step in steps):
         print_error("No job was made, because the API refused some.")

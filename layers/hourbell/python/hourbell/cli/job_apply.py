@@ -12,6 +12,7 @@ from hourbell.cli.confirmation import Yes, confirm
 from hourbell.cli.connection import connect
 from hourbell.cli.job_files import DeclaredJob, read_jobs
 from hourbell.cli.output import AsJson, count, print_error, print_json
+from hourbell.cli.progress import tracked
 from hourbell.client import ApiError, Client, Job
 
 
@@ -62,7 +63,7 @@ def apply(
 def _plan(client: Client, declared: Sequence[DeclaredJob]) -> tuple[list[Step], bool]:
     """The steps, and whether every job has one; what is refused is told."""
     steps: list[Step] = []
-    for job in declared:
+    for job in tracked(declared, "Comparing"):
 
         def plan(job: DeclaredJob = job) -> None:
             found = client.plan_job(job.name, job.body)
@@ -84,9 +85,9 @@ def _carry_out(
     """Whether each step was done; nothing is deleted once something was refused."""
     done = [
         step.action == "unchanged" or _attempt(job.name, partial(client.declare_job, job.name, job.body))
-        for job, step in zip(declared, plan, strict=True)
+        for job, step in tracked(list(zip(declared, plan, strict=True)), "Applying")
     ]
-    for job in surplus:
+    for job in tracked(surplus, "Deleting"):
         delete = partial(client.delete_job, job["id"], if_version=job["version"])
         done.append(all(done) and _attempt(str(job["name"] or job["id"]), delete))
     return done

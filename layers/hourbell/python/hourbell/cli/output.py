@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -37,8 +39,24 @@ STATE_STYLES: Mapping[str, str] = {
 }
 
 
+_bar: ContextVar[Console | None] = ContextVar("bar", default=None)
+
+
+@contextmanager
+def bar_on(terminal: Console) -> Iterator[None]:
+    """While a bar moves on this terminal: errors go through the same console, which puts them above the bar."""
+    before = _bar.set(terminal)
+    try:
+        yield
+    finally:
+        _bar.reset(before)
+
+
 def console(*, stderr: bool = False) -> Console:
     """The terminal, or the pipe, that this command writes to."""
+    bar = _bar.get()
+    if stderr and bar is not None:
+        return bar
     found = Console(stderr=stderr, highlight=False)
     return found if found.is_terminal else Console(stderr=stderr, highlight=False, width=_PIPED_WIDTH)
 

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from hourbell.client import ApiError, Client
 from hourbell.importing.plan import ImportedJob, ImportedTarget, Plan
 
 Kind: TypeAlias = Literal["http", "lambda", "sqs", "sns", "eventbridge", "step_functions"]
 KINDS: tuple[Kind, ...] = ("http", "lambda", "sqs", "sns", "eventbridge", "step_functions")
+
+
+T = TypeVar("T")
+
+
+class Track(Protocol):
+    """Answers the items one after the other, and may show how far they have come."""
+
+    def __call__(self, items: Sequence[T], what: str) -> Iterable[T]:
+        """``what`` is done with them."""
+        ...
+
+
+def untracked(items: Sequence[T], what: str) -> Iterable[T]:
+    """Shows nothing."""
+    del what
+    return items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +49,13 @@ def known_targets(client: Client) -> list[ImportedTarget]:
     ]
 
 
-def carry_out(client: Client, plan: Plan) -> list[Step]:
+def carry_out(client: Client, plan: Plan, *, track: Track = untracked) -> list[Step]:
     """Create the plan's targets, and declare its jobs unless the API refuses one of them."""
     for target in plan.targets:
         client.create_target(target.name, **{target.kind: dict(target.config)})
-    steps = [_planned(client, job) for job in plan.jobs]
+    steps = [_planned(client, job) for job in track(plan.jobs, "Comparing")]
     if not any(step.action == "refused" for step in steps):
-        _declare(client, steps)
+        _declare(client, steps, track)
     return steps
 
 
@@ -49,7 +66,7 @@ def _planned(client: Client, job: ImportedJob) -> Step:
         return Step(job=job, action="refused", reason=str(error))
 
 
-def _declare(client: Client, steps: Sequence[Step]) -> None:
-    for step in steps:
-        if step.action != "unchanged":
-            client.declare_job(step.job.name, step.job.definition)
+def _declare(client: Client, steps: Sequence[Step], track: Track) -> None:
+    changing = [step.job for step in steps if step.action != "unchanged"]
+    for job in track(changing, "Importing"):
+        client.declare_job(job.name, job.definition)
