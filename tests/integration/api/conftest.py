@@ -15,6 +15,8 @@ import psycopg
 import pytest
 from hourbell.api.app import Application
 from hourbell.api.calls import Api
+from hourbell.api.examples import BODIES
+from hourbell.api.operations import Operation
 from hourbell.api.schemas import REPLIES
 from hourbell.cold.objects import ColdObjects
 from hourbell.domain.ids import new_id
@@ -221,6 +223,30 @@ def application(
             count=metrics.append,
         )
     )
+
+
+def path_of(client: Client, operation: Operation) -> str:
+    """The operation's path, with the id of something of the client's own that it is about."""
+    if "{name}" in operation.path:
+        return operation.path.replace("{name}", BODIES["JobIn"]["name"])
+    if "{id}" not in operation.path:
+        return operation.path
+    return operation.path.replace("{id}", _own_id(client, operation))
+
+
+def _own_id(client: Client, operation: Operation) -> str:
+    match resource := operation.path.split("/")[2]:
+        case "jobs":
+            return client.job()["id"]
+        case "runs":
+            return client.post(f"/v1/jobs/{client.job()['id']}/trigger").json["id"]
+        case "targets":
+            return client.get("/v1/targets").json["items"][0]["id"]
+        case "keys":
+            return client.post("/v1/keys", {"name": "ci", "scopes": ["jobs:read"]}).json["id"]
+        case "tenants":
+            return client.post("/v1/tenants", {"name": operation.name}).json["id"]
+    raise AssertionError(f"what has an id under {resource}?")
 
 
 def scan(client: Client, now: datetime) -> None:

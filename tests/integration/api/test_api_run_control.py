@@ -55,6 +55,12 @@ def test_a_failure_goes_by_the_retry_policy(client: Client, admin):
 
 
 @pytest.mark.parametrize("act", ["heartbeat", "complete", "fail"])
+def test_a_run_that_nobody_has_started_cannot_be_ended(client: Client, act: str):
+    answer = client.post(f"/v1/runs/{triggered(client)}/{act}", {"lease_token": str(uuid4())})
+    assert (answer.status, answer.json["type"]) == (409, "urn:hourbell:problem:lease-lost")
+
+
+@pytest.mark.parametrize("act", ["heartbeat", "complete", "fail"])
 def test_a_wrong_token_is_409(client: Client, admin, act: str):
     run, _ = running(client, admin)
     answer = client.post(f"/v1/runs/{run}/{act}", {"lease_token": str(uuid4())})

@@ -9,6 +9,7 @@ from pathlib import Path
 from hourbell.api.app import OPERATIONS
 from hourbell.api.docs_page import PAGE, PAGE_POLICY
 from hourbell.api.openapi import openapi_document
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = openapi_document()
@@ -28,6 +29,10 @@ def test_the_copy_in_docs_is_current():
     assert json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8")) == DOCUMENT
 
 
+def test_it_is_valid_openapi():
+    assert [error.message for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []
+
+
 def test_every_operation_is_in_it_once():
     shown = [(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods]
 
@@ -37,10 +42,9 @@ def test_every_operation_is_in_it_once():
 
 
 def test_nothing_points_nowhere():
-    schemas = DOCUMENT["components"]["schemas"]
-
     for reference in references(DOCUMENT):
-        assert reference.removeprefix("#/components/schemas/") in schemas
+        kind, name = reference.removeprefix("#/components/").split("/")
+        assert name in DOCUMENT["components"][kind]
     assert all(not name.startswith("~") for name in json.dumps(DOCUMENT).split('"'))
 
 

@@ -43,6 +43,7 @@ from hourbell.api.problems import (
     not_found,
     problem_of,
 )
+from hourbell.api.strict_json import bad
 from hourbell.cold.objects import SegmentError
 from hourbell.cold.record import RecordError
 from hourbell.services.authenticate import Principal
@@ -114,7 +115,7 @@ class Application:
             caller=caller,
             now=self._resolver.context["now"],
             path=path,
-            query=read_query(event.get("rawQueryString") or ""),
+            query=_query(operation, event.get("rawQueryString") or ""),
             headers={name.lower(): value for name, value in (event.get("headers") or {}).items()},
             raw_body=event.get("body") or "",
             is_base64=bool(event.get("isBase64Encoded")),
@@ -147,6 +148,15 @@ def _rule(operation: Operation) -> str:
     if operation.path.endswith(_NAME):
         return operation.path.removesuffix(_NAME) + ".+"
     return operation.path.replace("{", "<").replace("}", ">")
+
+
+def _query(operation: Operation, raw: str) -> dict[str, list[str]]:
+    """The query string; what the operation does not know is refused, but for pages that anybody may link to."""
+    query = read_query(raw)
+    unknown = query.keys() - {known.name for known in operation.query}
+    if unknown and operation.scope is not None:
+        raise bad(min(unknown), "is not a known query parameter")
+    return query
 
 
 def _caller(event: Event) -> Principal | None:

@@ -178,12 +178,6 @@ class Call:
 
     # --- query ---
 
-    def only_query(self, *known: str) -> None:
-        """Refuse query parameters that the operation does not know."""
-        for name in self.query:
-            if name not in known:
-                raise bad(name, "is not a known query parameter")
-
     def one(self, name: str) -> str | None:
         """A query parameter that may be given once."""
         values = self.query.get(name, ())

@@ -9,7 +9,6 @@ from uuid import UUID
 from hourbell.api.calls import Call, Reply
 from hourbell.api.cursors import Listing
 from hourbell.api.job_search import has_words
-from hourbell.api.operations import PAGE_NAMES
 from hourbell.api.strict_json import bad
 from hourbell.api.views import job_json
 from hourbell.domain.cold import Tier
@@ -93,5 +92,4 @@ def _read(position: list[int | str]) -> ColdPosition:
     return ColdPosition(due_hour=int(due_hour), after_id=UUID(hex=str(after_id)) if after_id else None)
 
 
-QUERY_NAMES = ("tier", "due_before", "name", *_HOT_ONLY, *PAGE_NAMES)
 TIERS = tuple(tier.value for tier in Tier)

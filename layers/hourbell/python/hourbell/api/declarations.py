@@ -23,7 +23,6 @@ def declare_job(call: Call) -> Reply:
     from hourbell.api import models
     from hourbell.services import declare_job as service
 
-    call.only_query("dry_run")
     text, value = call.json_object()
     name = _name(call, value)
     given = {**value, "name": name}

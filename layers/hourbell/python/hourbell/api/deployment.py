@@ -16,8 +16,6 @@ def get_deployment(call: Call) -> Reply:
     from hourbell.store.connection import Connection
     from hourbell.store.migrate import migrations
 
-    call.only_query()
-
     def read(connection: Connection) -> dict[str, Any]:
         stored = deployment.inspect_deployment(connection)
         through = stored.partitions_through

@@ -46,6 +46,12 @@ const fields = (schema) => {
     el("td", { textContent: item.description || "" })));
   return el("table", {}, el("tbody", {}, ...rows));
 };
+const examples = (media) => {
+  if (!media) return [];
+  const found = media.example !== undefined ? { Example: { value: media.example } } : media.examples || {};
+  return Object.entries(found).map(([name, one]) => el("details", {}, el("summary", { textContent: name }),
+    el("pre", { textContent: JSON.stringify(one.value, null, 2) })));
+};
 const section = (title, ...children) => el("div", {}, el("h4", { textContent: title }), ...children);
 const operation = (method, path, item) => {
   const box = el("details", {}, el("summary", {},
@@ -59,11 +65,13 @@ const operation = (method, path, item) => {
       el("td", { textContent: one.description || "" })))))));
   if (item.requestBody) {
     const [type, media] = Object.entries(item.requestBody.content)[0];
-    box.append(section("Body: " + typeName(media.schema) + " as " + type, fields(media.schema)));
+    box.append(section("Body: " + typeName(media.schema) + " as " + type, fields(media.schema), ...examples(media)));
   }
-  for (const [status, reply] of Object.entries(item.responses)) {
+  for (const [status, shown] of Object.entries(item.responses)) {
+    const reply = shown.$ref ? doc.components.responses[shown.$ref.split("/").pop()] : shown;
     const media = Object.values(reply.content || {})[0];
-    box.append(section(status + " " + reply.description, ...(media && status < 300 ? [fields(media.schema)] : [])));
+    const shape = media && status < 300 ? [fields(media.schema)] : [];
+    box.append(section(status + " " + reply.description, ...shape, ...examples(media)));
   }
   return box;
 };

@@ -12,7 +12,7 @@ from hourbell.api import cold_lists, strict_json
 from hourbell.api.calls import Call, Reply
 from hourbell.api.cursors import Listing
 from hourbell.api.job_search import like_prefix, search_terms
-from hourbell.api.operations import PAGE, PAGE_NAMES, Operation, Query
+from hourbell.api.operations import PAGE, Operation, Query
 from hourbell.api.runs import STATE, STATES, run_page
 from hourbell.api.views import encode_json, etag, job_json, job_mapping, preview_json, run_json, stretch_json
 from hourbell.domain.cold import Tier
@@ -44,7 +44,6 @@ def create_job(call: Call) -> Reply:
 
 def list_jobs(call: Call) -> Reply:
     """Newest first; those of the hot tier, and by its name one of either."""
-    call.only_query(*cold_lists.QUERY_NAMES)
     tier = call.choice("tier", cold_lists.TIERS)
     if tier == Tier.COLD:
         return cold_lists.list_cold_jobs(call)
@@ -185,7 +184,6 @@ def trigger_job(call: Call) -> Reply:
 
 def list_upcoming(call: Call) -> Reply:
     """By the schedule alone, paused or not."""
-    call.only_query("count")
     count = call.number("count", 10, maximum=PREVIEW_MAX)
     found = jobs.list_upcoming(
         call.api.scheduler, call.tenant_id, _job_id(call), count=count, cold_job=call.cold_job, now=call.now
@@ -195,7 +193,6 @@ def list_upcoming(call: Call) -> Reply:
 
 def list_job_runs(call: Call) -> Reply:
     """Latest occurrence first."""
-    call.only_query("state", *PAGE_NAMES)
     job_id, state = _job_id(call), call.choice("state", STATES)
     listing = Listing(name="job-runs", tenant_id=call.tenant_id, filters={"job": job_id.hex, "state": state})
     return run_page(
@@ -216,7 +213,6 @@ def list_job_runs(call: Call) -> Reply:
 
 def list_missed(call: Call) -> Reply:
     """Latest first."""
-    call.only_query(*PAGE_NAMES)
     job_id = _job_id(call)
     listing = Listing(name="missed", tenant_id=call.tenant_id, filters={"job": job_id.hex})
     position, limit = call.position(listing), call.limit()

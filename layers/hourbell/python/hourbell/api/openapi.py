@@ -15,18 +15,22 @@ from pydantic.json_schema import models_json_schema
 from hourbell.api import models
 from hourbell.api.answer_once import HEADER, MAX_LENGTH, REPLAYED
 from hourbell.api.app import OPERATIONS
+from hourbell.api.examples import BODIES, PATCHES, PROBLEMS
+from hourbell.api.examples import REPLIES as ANSWERS
 from hourbell.api.operations import Operation, Query
 from hourbell.api.problems import CONTENT_TYPE
 from hourbell.api.schemas import REPLIES
 
 _REF = "#/components/schemas/{model}"
 _LIST = "list of "
+_WITHOUT_EXAMPLE = ("Any", "Text")
 _OR = " or "
 VERSION = "1"
 _DESCRIPTION = (
     "Times are RFC 3339 in UTC with milliseconds, durations ISO 8601. Errors are problem details (RFC 9457) that name "
     "the field. A key goes into the Authorization header."
 )
+_PROBLEM = "#/components/responses/{status}"
 _REASONS = {
     400: "Bad input",
     401: "No valid API key",
@@ -34,10 +38,10 @@ _REASONS = {
     404: "No such thing, or another tenant's",
     409: "Contradicts what is there",
     412: "If-Match names another version",
-    413: "The body is too large",
+    413: "The body, or the reply to it, would be too large",
     422: "The Idempotency-Key was used for another request",
     429: "More requests than the tenant may make; Retry-After says when to come back",
-    503: "The database does not answer",
+    503: "The database or the cold tier does not answer; Retry-After says when to try again",
 }
 _IDEMPOTENCY_KEY = {
     "name": HEADER,
@@ -60,6 +64,7 @@ def openapi_document() -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": _schemas(),
+            "responses": {str(status): _problem(status) for status in sorted(PROBLEMS)},
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "an API key: hb_…"}},
         },
     }
@@ -91,13 +96,14 @@ def _tag(path: str) -> str:
 
 def _request_body(operation: Operation, body: str) -> dict[str, Any]:
     if operation.method != "PATCH":
-        content = {"application/json": {"schema": _ref(body)}}
+        content = {"application/json": {"schema": _ref(body), "example": BODIES[body]}}
         return {"required": not operation.body_optional, "content": content}
     schema = {
         "type": "object",
         "description": f"Any members of {body}; null takes one away, what is not named stays as it is.",
     }
-    return {"required": True, "content": {"application/merge-patch+json": {"schema": schema}}}
+    content = {"application/merge-patch+json": {"schema": schema, "example": PATCHES[body]}}
+    return {"required": True, "content": content}
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
@@ -122,7 +128,7 @@ def _query(query: Query) -> dict[str, Any]:
 def _responses(operation: Operation) -> dict[str, Any]:
     success: dict[str, Any] = {"description": _MEANINGS[operation.status]}
     if operation.reply is not None:
-        success["content"] = {operation.content_type: {"schema": _reply_schema(operation.reply)}}
+        success["content"] = {operation.content_type: _reply_content(operation.reply)}
     headers: dict[str, Any] = {}
     if operation.conditional and operation.reply is not None:
         headers["ETag"] = {"schema": {"type": "string"}}
@@ -130,21 +136,40 @@ def _responses(operation: Operation) -> dict[str, Any]:
         headers[REPLAYED] = _REPLAYED
     if headers:
         success["headers"] = headers
-    problem = {CONTENT_TYPE: {"schema": _ref("Problem")}}
-    failures = {str(status): {"description": _REASONS[status], "content": problem} for status in _failures(operation)}
+    failures = {str(status): {"$ref": _PROBLEM.format(status=status)} for status in _failures(operation)}
     created = {"201": {**success, "description": _MEANINGS[201]}} if operation.may_create else {}
     return {str(operation.status): success, **created, **failures}
 
 
+def _problem(status: int) -> dict[str, Any]:
+    examples = {name: {"value": json.loads(problem.body())} for name, problem in PROBLEMS[status].items()}
+    names = sorted({name for problem in PROBLEMS[status].values() for name in problem.headers})
+    headers = {name: {"schema": {"type": "string"}} for name in names}
+    content = {CONTENT_TYPE: {"schema": _ref("Problem"), "examples": examples}}
+    return {"description": _REASONS[status], **({"headers": headers} if headers else {}), "content": content}
+
+
 def _failures(operation: Operation) -> list[int]:
-    statuses = set(operation.errors)
+    statuses = {400, *operation.errors}
     if operation.scope is not None:
-        statuses |= {400, 401, 403, 429, 503}
+        statuses |= {401, 403, 429, 503}
     if operation.body is not None:
         statuses |= {413}
     if operation.acts:
         statuses |= {409, 422}
     return sorted(statuses)
+
+
+def _reply_content(reply: str) -> dict[str, Any]:
+    shown = {"schema": _reply_schema(reply)}
+    if reply in _WITHOUT_EXAMPLE:
+        return shown
+    if reply.startswith(_LIST):
+        return {**shown, "example": {"items": [ANSWERS[reply.removeprefix(_LIST)]], "next_cursor": None}}
+    first, *others = reply.split(_OR)
+    if not others:
+        return {**shown, "example": ANSWERS[first]}
+    return {**shown, "examples": {name: {"value": ANSWERS[name]} for name in (first, *others)}}
 
 
 def _reply_schema(name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A query parameter, for the documentation; the operation itself reads and checks it."""
+    """A query parameter; the operation itself reads and checks it. One that is not listed is refused."""
 
     name: str
     description: str
@@ -67,4 +67,3 @@ PAGE = (
     ),
     Query(name="cursor", description="`next_cursor` of the page before; good for a day, and for the same filters only"),
 )
-PAGE_NAMES = tuple(query.name for query in PAGE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
@@ -70,6 +70,23 @@ class Problem:
                 "errors": errors,
             }
         )
+
+
+DATABASE_UNAVAILABLE = Problem(
+    status=503,
+    slug="unavailable",
+    title="Unavailable",
+    detail="the database does not answer; try again",
+    headers={"Retry-After": "2"},
+)
+COLD_UNAVAILABLE = replace(DATABASE_UNAVAILABLE, detail="the cold tier does not answer; try again")
+COLD_UNREADABLE = Problem(
+    status=503,
+    slug="cold-unreadable",
+    title="Temporarily unreadable",
+    detail="the record of this job cannot be read at the moment; the job is not lost, and its operators know",
+    headers={"Retry-After": "60"},
+)
 
 
 def problem_of(error: Exception) -> Problem:
@@ -159,24 +176,12 @@ def _unreadable(error: SegmentError | RecordError) -> Problem:
     """The job is there, and cannot be read: never a 404. The operators are told which object it is."""
     key = error.key if isinstance(error, SegmentError) else None
     logger.error("a cold job cannot be read", extra={"action": "api", "object": key, "error": str(error)})
-    return Problem(
-        status=503,
-        slug="cold-unreadable",
-        title="Temporarily unreadable",
-        detail="the record of this job cannot be read at the moment; the job is not lost, and its operators know",
-        headers={"Retry-After": "60"},
-    )
+    return COLD_UNREADABLE
 
 
 def _cold_unavailable(error: ColdUnavailableError) -> Problem:
     logger.error("the cold tier is unavailable", extra={"action": "api", "error": str(error)})
-    return Problem(
-        status=503,
-        slug="unavailable",
-        title="Unavailable",
-        detail="the cold tier does not answer; try again",
-        headers={"Retry-After": "2"},
-    )
+    return COLD_UNAVAILABLE
 
 
 def _refused_by_database(error: psycopg.DataError) -> Problem:
@@ -188,13 +193,7 @@ def _refused_by_database(error: psycopg.DataError) -> Problem:
 
 def _unavailable(error: psycopg.Error) -> Problem:
     logger.error("the database is unavailable", extra={"action": "api", "error": str(error)})
-    return Problem(
-        status=503,
-        slug="unavailable",
-        title="Unavailable",
-        detail="the database does not answer; try again",
-        headers={"Retry-After": "2"},
-    )
+    return DATABASE_UNAVAILABLE
 
 
 def _unforeseen(error: Exception) -> Problem:

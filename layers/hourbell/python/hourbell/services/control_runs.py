@@ -181,6 +181,8 @@ def _end_attempt(
 ) -> None:
     def end(connection: Connection) -> list[LaneMessage]:
         run = _locked(connection, tenant_id, run_id)
+        if run.lease_token != token:
+            raise LeaseLostError("the lease token does not stand")
         completion = _completion(run, token, outcome, now)
         if not run_control.complete_run(connection, completion, result=result, now=now):
             raise LeaseLostError("the lease token does not stand")
