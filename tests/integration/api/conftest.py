@@ -220,6 +220,7 @@ def application(
             scheduler=scheduler,
             stage_key=lambda: b"stage secret",
             target_rules=lambda: RULES,
+            pause=lambda _seconds: None,
             count=metrics.append,
         )
     )
