@@ -188,6 +188,9 @@ class StageSettings:
     allowed_targets: tuple[str, ...] = ()
     log_retention_days: int = 30
     tracing: bool = False
+    # False: the stage's S3 forgets when it is restarted. The freezer's ticks only remove what is over, and far-future
+    # jobs wait in the intake, in Postgres.
+    durable_s3: bool = True
     # Keep data and refuse deletion when a stack goes away.
     keep_data: bool = True
     # Which build of the layers: see cdk.build_layers
@@ -288,6 +291,8 @@ LOCAL = StageSettings(
         "arn:{partition}:states:{region}:{account}:stateMachine:*",
     ),
     log_retention_days=1,
+    # The emulator's is in memory.
+    durable_s3=False,
     keep_data=False,
     layers="local",
 )

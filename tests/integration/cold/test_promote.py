@@ -373,3 +373,11 @@ def test_the_lines_of_a_chunk_are_not_compared_each_with_each(world: World):
 
     plan = world.seed.connection.execute(b"explain " + query("promote_jobs"), {"records": "{}"}).fetchall()
     assert any("hashed SubPlan" in line for (line,) in plan)
+
+
+def test_two_jobs_with_one_name_are_promoted_both(world: World):
+    """It cannot be, and if it is, one of them keeps the name and both ring."""
+    world.accept(DUE, 2, name="x")
+    world.now = IN_TIME
+    assert world.promote().jobs == 2
+    assert sorted(world.seed.rows("select coalesce(name, '') from job")) == [("",), ("x",)]

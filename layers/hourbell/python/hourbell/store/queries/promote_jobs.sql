@@ -1,8 +1,6 @@
 -- Puts cold jobs into the hot tier, one record a line; those that left the cold tier, or are hot already, are passed over. A name that somebody else has by now is not kept: the job counts for more.
 with record as (
-    select
-        r.*,
-        row_number() over (partition by r.tenant_id, r.name order by r.job_id) as namesake
+    select r.*
     from unnest(string_to_array(%(records)s, chr(10))) as line (text)
     cross join
         lateral json_to_record(line.text::json)
@@ -12,6 +10,14 @@ with record as (
                 scheduled_for timestamptz, fire_at timestamptz, created_at timestamptz
             )
     where not exists (select 1 from cold_tombstone as gone where gone.job_id = r.job_id)
+),
+
+named as (
+    select
+        record.job_id,
+        row_number() over (partition by record.tenant_id, record.name order by record.job_id) as namesake
+    from record
+    where record.name is not null
 ),
 
 inserted as (
@@ -24,7 +30,7 @@ inserted as (
         case
             when record.name is null then null
             when
-                record.namesake > 1
+                record.job_id in (select named.job_id from named where named.namesake > 1)
                 or exists (
                     select 1 from job as other
                     where
@@ -39,7 +45,6 @@ inserted as (
         record.overlap, record.retry::jsonb, record.timeout_ms, record.tags::jsonb, record.version,
         record.created_at, record.created_at
     from record
-    order by record.job_id
     on conflict (job_id) do nothing
     returning job.job_id
 ),
