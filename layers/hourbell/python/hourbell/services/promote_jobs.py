@@ -192,7 +192,9 @@ def _promote_intake(
     records = promotion.take_intake(connection, due_hour=due_hour, limit=limit, most_bytes=CHUNK_BYTES)
     if not records:
         return 0, 0
-    return len(records), promotion.promote_jobs(connection, [present_record(one, zone_data) for one in records])
+    # in the order of ids, as segments are: what is inserted in order leaves indexes dense
+    present = [present_record(one, zone_data) for one in sorted(records)]
+    return len(records), promotion.promote_jobs(connection, present)
 
 
 def _promote_chunk(
