@@ -87,7 +87,7 @@ READS = {
         ({"name_pattern": "x%"}, "job_prefix_idx"),
         ({"target_id": UUID(int=7)}, "job_of_target_idx"),
     ],
-    "list_recent_jobs": [({"terms": "'a'"}, "job_tenant_idx")],
+    "list_recent_jobs": [({"terms": "'a'"}, "job_tenant_idx"), ({"due_before": T0}, "Index Scan using due_pkey")],
     "list_matching_jobs": [({"terms": "'a' & 'b':*"}, "job_terms_idx")],
     "list_due_jobs": [({"due_before": T0}, "due_shard_next_idx")],
     "list_unfinished_jobs": [({}, "run_2")],

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from hourbell.domain.instants import format_instant
+from hourbell.store import jobs as stored_jobs
 
 from tests.integration.api.conftest import Client
 from tests.seeds import T0
@@ -111,6 +112,25 @@ def test_what_matches_beyond_the_newest_is_found_too(client: Client, found, monk
 
     assert found(q="old") == ["old-2", "old-1", "old-0"]
     assert found(due_before=format_instant(T0 + timedelta(hours=2)))[-1] == "old-0"
+
+
+def test_a_search_by_time_looks_further_among_the_newest_before_it_reads_all_that_are_due(
+    client: Client, admin, monkeypatch
+):
+    monkeypatch.setattr("hourbell.store.jobs.SEARCH_WINDOW", 8)
+    monkeypatch.setattr("hourbell.store.jobs.DUE_WINDOW", 2)
+    asked: list[str] = []
+    text = stored_jobs.query
+    monkeypatch.setattr(stored_jobs, "query", lambda name: asked.append(name) or text(name))
+    jobs(client, *((f"job-{number}", {}) for number in range(6)))
+    admin.execute("update due set next_run_at = 'infinity' from job where due.job_id = job.job_id and name = 'job-5'")
+    asked.clear()
+
+    only = {"due_before": format_instant(T0 + timedelta(hours=2)), "limit": 3}
+    page = client.get("/v1/jobs", query=only).json["items"]
+
+    assert [job["name"] for job in page] == ["job-4", "job-3", "job-2"]
+    assert "list_due_jobs" not in asked
 
 
 @pytest.mark.parametrize(

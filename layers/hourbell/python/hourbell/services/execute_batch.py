@@ -9,7 +9,7 @@
    their jobs and targets as they are *now*. Leasing at the last moment is what makes edits take effect at once.
 2. Leased runs are called concurrently. A heartbeat extends their leases, and the visibility timeouts of their messages
    before these end; a lease that is lost cancels its attempt.
-3. Outcomes are recorded together, as many as are there when the database is free, fenced by lease token.
+3. Outcomes are recorded together, as many as are there within ``GATHER`` of the first, fenced by lease token.
 4. A retry gets a new message with a delay, or, past the lanes' limit, waits in ``wake_at`` for the reaper.
 5. Only a message whose outcome could not be recorded is answered as failed.
 6. Tests of targets travel in the same lanes. They are no runs, and made beside all this (``make_target_test``).
@@ -38,7 +38,7 @@ from hourbell.services.make_target_test import CallTarget, make_target_test
 from hourbell.services.still_scheduled import still_scheduled
 from hourbell.store import executions
 from hourbell.store.connection import AsyncConnection, Database
-from hourbell.store.executions import Completion, FreedRun, JudgedRun, LeasedRun, Verdict
+from hourbell.store.executions import Completion, FreedRun, JudgedRun, LeasedRun, Verdict, WantedRun
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,11 @@ _random = SystemRandom().random
 # because the run's own message or its wake_at brings it back.
 HOLD_LIMIT = timedelta(seconds=10)
 
+# How long an outcome waits for others of its batch: a statement for each costs the worker more than this.
+GATHER = timedelta(milliseconds=10)
+
 RunKey = tuple[UUID, datetime]
+Lease = Callable[..., Awaitable[list[JudgedRun]]]
 Execute = Callable[[LeasedRun], Awaitable[AttemptResult]]
 
 
@@ -115,6 +119,7 @@ class _Batch:
         self._outcomes: asyncio.Queue[_Outcome | None] = asyncio.Queue()
         self._attempts: dict[UUID, tuple[LeasedRun, asyncio.Task[None]]] = {}
         self._visible_at = None if executor.visibility is None else executor.clock() + executor.visibility.term
+        self._unleased: set[RunKey] = set()
         self._by_key: dict[RunKey, list[str]] = {}
         for delivery in deliveries:
             self._by_key.setdefault(delivery.key, []).append(delivery.message_id)
@@ -162,19 +167,36 @@ class _Batch:
                     heapq.heappush(heap, (again, len(self._waiting) + id(delivery), delivery))
 
     async def _lease(self, due: list[tuple[Delivery, bool]]) -> list[tuple[datetime, Delivery]]:
-        """Lease, start what was leased, and answer what must be held a little longer."""
-        by_key = {delivery.key: delivery for delivery, _ in due}
+        """Lease, start what was leased, and answer what must be held a little longer.
+
+        Most runs compete with nobody, and one statement leases them, a transaction by itself. What it leased is started
+        also when those that do compete cannot be judged.
+        """
         wanted = sorted((*delivery.key, checked, delivery.message.lane) for delivery, checked in due)
+        by_key = {delivery.key: delivery for delivery, _ in due}
+        async with self._turn:
+            runs = await self._judge(wanted, executions.lease_runs, single=True)
+            settled = {run.key for run in runs}.union(self._unleased)
+            if contended := [run for run in wanted if run[:2] not in settled]:
+                runs += await self._judge(contended, executions.lease_contended_runs, single=False)
+        return await self._follow(runs, by_key)
+
+    async def _judge(self, wanted: Sequence[WantedRun], lease: Lease, *, single: bool) -> list[JudgedRun]:
         try:
-            async with self._turn:
-                runs = await self._executor.database.run_async(
-                    lambda connection: executions.lease_runs(connection, wanted, lease=self._executor.lease)
-                )
+            return await self._executor.database.run_async(
+                lambda connection: lease(connection, wanted, lease=self._executor.lease), single=single
+            )
         except Exception as error:  # noqa: BLE001 - whatever it was, the messages must come back
             logger.error("lease failed", extra={"action": "lease", "error": str(error)})
-            for delivery, _ in due:
-                self._fail(delivery.key)
+            for job_id, scheduled_for, *_ in wanted:
+                self._unleased.add((job_id, scheduled_for))
+                self._fail((job_id, scheduled_for))
             return []
+
+    async def _follow(
+        self, runs: list[JudgedRun], by_key: Mapping[RunKey, Delivery]
+    ) -> list[tuple[datetime, Delivery]]:
+        """Do as was judged; answers what must be held a little longer."""
         again: list[tuple[datetime, Delivery]] = []
         recheck: list[JudgedRun] = []
         for run in runs:
@@ -227,14 +249,13 @@ class _Batch:
     async def _keep_leases(self) -> None:
         while True:
             await asyncio.sleep(self._executor.heartbeat.total_seconds())
-            held = sorted(
-                (run.job_id, run.scheduled_for, token)
-                for token, (run, task) in self._attempts.items()
-                if not task.done()
-            )
+            held = sorted((run.job_id, run.scheduled_for, run.token) for run in self._working())
             if held:
                 await self._extend(held)
-                await self._keep_messages({(job_id, scheduled_for) for job_id, scheduled_for, _ in held})
+                await self._keep_messages({run.key for run in self._working()})
+
+    def _working(self) -> list[LeasedRun]:
+        return [run for run, task in self._attempts.values() if not task.done()]
 
     async def _keep_messages(self, held: set[RunKey]) -> None:
         """Extend visibility in time: with three heartbeats to go, two may fail."""
@@ -271,6 +292,7 @@ class _Batch:
         while open_:
             outcomes = []
             item = await self._outcomes.get()
+            await self._gather()
             while item is not None:
                 outcomes.append(item)
                 if self._outcomes.empty():
@@ -280,6 +302,12 @@ class _Batch:
                 open_ = False
             if outcomes:
                 await self._record(outcomes)
+
+    async def _gather(self) -> None:
+        """Let the outcomes of calls that end together be recorded together; the last one waits for nothing."""
+        working = [task for _, task in self._attempts.values() if not task.done()]
+        if working:
+            await asyncio.wait(working, timeout=GATHER.total_seconds())
 
     async def _record(self, outcomes: list[_Outcome]) -> None:
         now = self._executor.clock()
@@ -291,7 +319,8 @@ class _Batch:
         try:
             async with self._turn:
                 counted, freed = await self._executor.database.run_async(
-                    lambda connection: _complete(connection, completions, runs, gone)
+                    lambda connection: _complete(connection, completions, runs, gone),
+                    single=not gone and not any(_is_waited_for(run) for run in runs.values()),
                 )
         except Exception as error:  # noqa: BLE001 - not recorded: the one case for redelivery
             logger.error("outcomes not recorded", extra={"action": "complete", "error": str(error)})
@@ -358,6 +387,11 @@ def _one_run_a_job(due: Sequence[Delivery]) -> list[list[Delivery]]:
             parts.append([])
         parts[number].append(delivery)
     return parts
+
+
+def _is_waited_for(run: LeasedRun) -> bool:
+    """Whether the end of this run may let another one start."""
+    return run.limited or run.overlap == "buffer_one"
 
 
 async def _complete(

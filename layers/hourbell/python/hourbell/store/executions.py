@@ -129,24 +129,32 @@ async def lease_runs(
     now: datetime | None = None,
     lease: timedelta = LEASE,
 ) -> list[JudgedRun]:
-    """Lease what is due of ``runs``. A run that does not exist is not answered.
+    """Lease what is due of ``runs`` by one statement.
 
-    At most one run of a job may be asked for at once. Most runs compete with nobody and are leased by one statement.
-    Those that do are judged by another, after what they compete for is locked by a third: a statement that waited for a
-    lock still sees the runs as they were when it began.
+    At most one run of a job may be asked for at once. A run that does not exist is not answered, and neither is one
+    that competes with others: those are for ``lease_contended_runs``.
     """
-    if not runs:
-        return []
+    return await _judge(connection, "lease_runs", wanted_runs(runs, now=now, lease=lease))
+
+
+async def lease_contended_runs(
+    connection: AsyncConnection,
+    runs: Sequence[WantedRun],
+    *,
+    now: datetime | None = None,
+    lease: timedelta = LEASE,
+) -> list[JudgedRun]:
+    """Lease what is due of the few ``runs`` that compete, after another statement has locked what they compete for:
+    one that waited for a lock still sees the runs as they were when it began.
+    """
+    await connection.execute(query("lock_contended"), {"job_ids": [run[0] for run in runs]})
+    return await _judge(connection, "lease_contended_runs", wanted_runs(runs, now=now, lease=lease))
+
+
+async def _judge(connection: AsyncConnection, statement: str, values: dict[str, Any]) -> list[JudgedRun]:
     async with connection.cursor(row_factory=namedtuple_row) as cursor:
-        await cursor.execute(query("lease_runs"), wanted_runs(runs, now=now, lease=lease))
-        judged = [judged_run(row) for row in await cursor.fetchall()]
-        answered = {run.key for run in judged}
-        contended = [run for run in runs if run[:2] not in answered]
-        if contended:
-            await cursor.execute(query("lock_contended"), {"job_ids": [run[0] for run in contended]})
-            await cursor.execute(query("lease_contended_runs"), wanted_runs(contended, now=now, lease=lease))
-            judged += [judged_run(row) for row in await cursor.fetchall()]
-        return judged
+        await cursor.execute(query(statement), values)
+        return [judged_run(row) for row in await cursor.fetchall()]
 
 
 def wanted_runs(

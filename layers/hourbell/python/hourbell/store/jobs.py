@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Runs are planned at most a quarter of an hour ahead; one that is older than this has had its chances.
 PLANNED_FOR = timedelta(days=1)
 # Jobs, from the newest, among which a search looks before it asks an index for all that match. A place in the hot table
-# takes longer to look up than a word.
+# takes longer to look up than a word: a search by time looks among fewer, and further where these promise a page.
 SEARCH_WINDOW = 10_000
 DUE_WINDOW = 1_000
 
@@ -146,9 +146,11 @@ def _search_jobs(
     connection: Connection, only: JobFilter, values: Mapping[str, Any], *, limit: int, now: datetime
 ) -> list[StoredJob]:
     """What many jobs match is found among the newest; what few match, by its index. The planner cannot know which."""
+    given = {**values, "planned_from": now - PLANNED_FOR, "planned_to": now + PLANNED_FOR}
     window = SEARCH_WINDOW if only.due_before is None else DUE_WINDOW
-    given = {**values, "planned_from": now - PLANNED_FOR, "planned_to": now + PLANNED_FOR, "among": window}
-    found = _jobs(connection, "list_recent_jobs", given)
+    found = _jobs(connection, "list_recent_jobs", {**given, "among": window})
+    if len(found) < limit <= len(found) * SEARCH_WINDOW // window:
+        found = _jobs(connection, "list_recent_jobs", {**given, "among": SEARCH_WINDOW})
     if len(found) == limit:
         return found
     if only.terms is not None:

@@ -1,4 +1,5 @@
 -- What matches among a tenant's newest jobs, newest first: a page of what many jobs match, whatever the planner thinks of it.
+-- "offset 0" has each job's place looked up by its id: the planner would rather read every place before that time.
 with page as materialized (
     select found.job_id
     from (
@@ -36,6 +37,7 @@ with page as materialized (
             or exists (
                 select 1 from due
                 where due.job_id = found.job_id and due.next_run_at < %(due_before)s::timestamptz
+                offset 0
             )
             or exists (
                 select 1 from run
