@@ -254,6 +254,16 @@ def test_a_key_that_is_not_known_says_how_to_give_another(
     assert error == "hourbell: a valid API key is needed; hourbell login, or set HOURBELL_URL and HOURBELL_API_KEY\n"
 
 
+def test_the_url_of_a_cloud_that_was_restarted_says_where_the_new_one_is(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    stage.answer("GET", "/v1/jobs", {"message": "Not Found"}, 404)
+    assert command_fails(monkeypatch, "jobs", "list") == 1
+    error = capsys.readouterr().err
+    assert error.startswith("hourbell: Not Found: no Hourbell answers at this URL")
+    assert "make status" in error
+
+
 def test_what_a_library_says_on_many_lines_is_said_on_one(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

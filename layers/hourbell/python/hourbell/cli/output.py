@@ -69,8 +69,13 @@ def print_error(text: str) -> None:
 def explain(error: ClientError) -> str:
     """What went wrong on one line, however many the database or a library took for it."""
     said = " ".join(str(error).split())
-    refused = isinstance(error, ApiError) and error.status == HTTPStatus.UNAUTHORIZED
-    return f"{said}; hourbell login, or set HOURBELL_URL and HOURBELL_API_KEY" if refused else said
+    if not isinstance(error, ApiError):
+        return said
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        return f"{said}; hourbell login, or set HOURBELL_URL and HOURBELL_API_KEY"
+    if error.status == HTTPStatus.NOT_FOUND and not error.kind:
+        return f"{said}: no Hourbell answers at this URL (the local cloud's is another one each time: make status)"
+    return said
 
 
 def print_usage_error(error: typer.TyperException) -> None:
