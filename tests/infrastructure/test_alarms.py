@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from cdk.settings import StageSettings
 from tests.infrastructure.templates import Assembly
+
+RUNBOOK = Path(__file__).resolve().parents[2] / "docs/operations.md"
 
 RUNS = {
     "scanner-heartbeat-missing",
@@ -39,6 +44,13 @@ def expected(settings: StageSettings) -> set[str]:
 
 def test_these_are_the_alarms(assembly: Assembly, settings: StageSettings) -> None:
     assert set(alarms(assembly)) == expected(settings)
+
+
+def test_every_alarm_has_its_place_in_the_runbook(assembly: Assembly) -> None:
+    headings = re.findall(r"^### (.+)$", RUNBOOK.read_text(), re.MULTILINE)
+    named = {name for heading in headings for name in heading.split(", ")}
+    endings = tuple(name.removeprefix("…") for name in named if name.startswith("…"))
+    assert not [name for name in alarms(assembly) if name not in named and not name.endswith(endings)]
 
 
 def test_every_alarm_speaks_to_the_topic_when_it_begins_and_when_it_ends(assembly: Assembly) -> None:
