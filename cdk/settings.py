@@ -188,9 +188,8 @@ class StageSettings:
     allowed_targets: tuple[str, ...] = ()
     log_retention_days: int = 30
     tracing: bool = False
-    # False: the stage's S3 forgets when it is restarted. The freezer's ticks only remove what is over, and far-future
-    # jobs wait in the intake, in Postgres.
-    durable_s3: bool = True
+    # A versioned bucket for the cold tier that is there already; None: one of the stack's own.
+    own_cold_bucket: str | None = None
     # Keep data and refuse deletion when a stack goes away.
     keep_data: bool = True
     # Which build of the layers: see cdk.build_layers
@@ -290,9 +289,9 @@ LOCAL = StageSettings(
         "arn:{partition}:events:{region}:{account}:event-bus/*",
         "arn:{partition}:states:{region}:{account}:stateMachine:*",
     ),
+    # The emulator forgets its stacks when it ends; segments must last as long as the database (hourbell.local.cold).
+    own_cold_bucket="hourbell-local-cold",
     log_retention_days=1,
-    # The emulator's is in memory.
-    durable_s3=False,
     keep_data=False,
     layers="local",
 )

@@ -30,13 +30,19 @@ SEGMENTS = "cold/*"
 
 
 class ColdBucket(Construct):
-    """The cold tier's bucket: versioned, encrypted, closed to plain HTTP and to the public."""
+    """The cold tier's bucket: versioned, encrypted, closed to plain HTTP and to the public; or one that is there."""
 
     def __init__(self, scope: Construct, id: str, *, settings: StageSettings, key: kms.IKey) -> None:
         super().__init__(scope, id)
         self._key = key
+        self._own_name = settings.own_cold_bucket
         self._removal = RemovalPolicy.RETAIN if settings.keep_data else RemovalPolicy.DESTROY
-        self.bucket = s3.Bucket(
+        self.bucket: s3.IBucket = (
+            s3.Bucket.from_bucket_name(self, "Bucket", self._own_name) if self._own_name else self._make(key)
+        )
+
+    def _make(self, key: kms.IKey) -> s3.Bucket:
+        return s3.Bucket(
             self,
             "Bucket",
             versioned=True,
@@ -81,12 +87,14 @@ class ColdBucket(Construct):
             function.role.add_to_policy(iam.PolicyStatement(actions=allowed, resources=[resource]))
         acknowledge(
             function.role,
-            f"AwsSolutions-IAM5[Resource::{self._exported_arn()}/{SEGMENTS}]",
+            f"AwsSolutions-IAM5[Resource::{self._arn_in_findings()}/{SEGMENTS}]",
             "Segments are named after their hour and their jobs: all of the cold tier's objects, and no others.",
         )
 
-    def _exported_arn(self) -> str:
+    def _arn_in_findings(self) -> str:
         """As the stacks of the functions name it."""
+        if self._own_name:
+            return f"arn:<AWS::Partition>:s3:::{self._own_name}"
         stack = Stack.of(self)
         imported: dict[str, str] = stack.resolve(stack.export_value(self.bucket.bucket_arn))
         return imported["Fn::ImportValue"]

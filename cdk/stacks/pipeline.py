@@ -180,21 +180,14 @@ class PipelineStack(Stack):
         )
 
     def _freezer(self) -> None:
-        freezer = self._cold(
-            "Freezer",
-            "freezer",
-            "Moves far-future jobs from the intake into segments in S3",
-            inputs={} if self._settings.durable_s3 else {"freeze": False},
-        )
+        freezer = self._cold("Freezer", "freezer", "Moves far-future jobs from the intake into segments in S3")
         self._data.cold_bucket.grant_keep(freezer)
 
     def _loader(self) -> None:
         loader = self._cold("Loader", "loader", "Moves the coming hours from the cold tier into the hot one")
         self._data.cold_bucket.grant_read(loader)
 
-    def _cold(
-        self, id: str, name: str, description: str, *, inputs: Mapping[str, int] | None = None
-    ) -> HourbellFunction:
+    def _cold(self, id: str, name: str, description: str) -> HourbellFunction:
         """A function of the cold tier. Its lease lets a doubled tick end in a few milliseconds."""
         function = self._function(
             id,
@@ -209,7 +202,7 @@ class PipelineStack(Stack):
             f"{id}Ticks",
             function=function,
             every=Duration.minutes(1),
-            inputs={"Every": inputs or {}},
+            inputs={"Every": {}},
             description=f"Hourbell: {description[0].lower()}{description[1:]}",
         )
         return function

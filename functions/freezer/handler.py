@@ -1,7 +1,4 @@
-"""Freezer: intake becomes segments, small segments become larger ones, and what is over is removed.
-
-Event: ``{}``, or ``{"freeze": false}`` to do only the last, where S3 forgets at a restart.
-"""
+"""Freezer: intake becomes segments, small segments become larger ones, and what is over is removed."""
 
 from __future__ import annotations
 
@@ -24,14 +21,13 @@ def wiring() -> tuple[ColdSettings, Any, Any]:
     return settings, make_database(settings), make_cold_objects(settings.cold_bucket)
 
 
-def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+def handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
     settings, database, objects = wiring()
     frozen = freeze_jobs(
         database,
         objects,
         owner=f"freezer/{context.aws_request_id}",
         time_left=lambda: int(context.get_remaining_time_in_millis()) > RESERVE_MS,
-        write=bool(event.get("freeze", True)),
     )
     if frozen.held_elsewhere:
         return {"held_elsewhere": True}

@@ -71,29 +71,31 @@ def worker(lane: str, stage: str) -> dict[str, set[str]]:
     return table
 
 
-BUCKET, SEGMENTS, DATA_KEY = "ColdBucket.Arn", "ColdBucket.Arn/cold/*", "Key.Arn"
+BUCKET = {"prod": "ColdBucket.Arn", "local": "arn::s3:::hourbell-local-cold"}
+DATA_KEY = "Key.Arn"
 
 
-def read_segments() -> dict[str, set[str]]:
+def read_segments(stage: str) -> dict[str, set[str]]:
+    bucket = BUCKET[stage]
     return {
-        "s3:GetObject": {SEGMENTS},
-        "s3:GetObjectVersion": {SEGMENTS},
-        "s3:ListBucket": {BUCKET},
+        "s3:GetObject": {f"{bucket}/cold/*"},
+        "s3:GetObjectVersion": {f"{bucket}/cold/*"},
+        "s3:ListBucket": {bucket},
         "kms:Decrypt": {DATA_KEY},
     }
 
 
-def keep_segments() -> dict[str, set[str]]:
-    write = {action: {SEGMENTS} for action in ("s3:DeleteObject", "s3:PutObject")}
-    return {**read_segments(), **write, "kms:GenerateDataKey": {DATA_KEY}}
+def keep_segments(stage: str) -> dict[str, set[str]]:
+    write = {action: {f"{BUCKET[stage]}/cold/*"} for action in ("s3:DeleteObject", "s3:PutObject")}
+    return {**read_segments(stage), **write, "kms:GenerateDataKey": {DATA_KEY}}
 
 
 def expected(stage: str) -> Table:
     return {
-        "api": {**send(), **read_segments(), **read_secrets(SIGNING_KEY)},
+        "api": {**send(), **read_segments(stage), **read_secrets(SIGNING_KEY)},
         "authorizer": {},
-        "freezer": keep_segments(),
-        "loader": read_segments(),
+        "freezer": keep_segments(stage),
+        "loader": read_segments(stage),
         "migrator": read_secrets(FIRST_KEY),
         "partitioner": {},
         "reaper": {**send(), **watch(), "events:PutEvents": {EVENT_BUS}},

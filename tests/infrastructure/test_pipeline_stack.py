@@ -91,13 +91,6 @@ def test_reaper_freezer_and_loader_tick_every_minute_partitioner_and_replanner_d
     assert rates["PartitionerTicksEvery"] == rates["ReplannerTicksEvery"] == "rate(1 day)"
 
 
-def test_the_freezer_writes_only_where_s3_outlives_a_restart(assembly: Assembly, settings: StageSettings) -> None:
-    """On a laptop S3 is in memory: what was frozen would be lost with it."""
-    (rule,) = [rule for rule in assembly.of_type("AWS::Events::Rule") if rule.id.startswith("FreezerTicks")]
-    event = json.loads(rule.properties["Targets"][0]["Input"])
-    assert event.get("freeze", True) is settings.durable_s3 is (settings.name != "local")
-
-
 def test_a_daily_check_does_what_is_left_and_does_not_start_over(assembly: Assembly) -> None:
     (rule,) = [rule for rule in assembly.of_type("AWS::Events::Rule") if rule.id.startswith("ReplannerTicks")]
     assert json.loads(rule.properties["Targets"][0]["Input"]) == {}

@@ -10,7 +10,7 @@ from hourbell.cold.objects import ColdObjects, SegmentError
 from hourbell.cold.policy import FEW, FULL, MERGE, OLD
 from hourbell.domain.ids import due_hour_of
 from hourbell.services.cold_jobs import list_cold_jobs, take_cold_job
-from hourbell.services.freeze_jobs import GRACE, Frozen, freeze_jobs
+from hourbell.services.freeze_jobs import GRACE, Frozen
 from hourbell.store import cold
 
 from tests.cold_jobs import hours
@@ -253,12 +253,3 @@ def test_a_look_up_reads_one_block_of_one_segment(world: World, objects, monkeyp
     (first, last) = reads[0].removeprefix("bytes=").split("-")
     assert len(reads) == 1
     assert int(last) - int(first) < size / 3
-
-
-def test_a_freezer_that_must_not_write_leaves_all_in_the_intake(world: World):
-    world.accept(DUE, FULL)
-    frozen = freeze_jobs(
-        world.database, world.objects, owner="freezer", time_left=lambda: True, now=world.now, write=False
-    )
-    assert frozen == Frozen()
-    world.check()

@@ -37,6 +37,7 @@ def start_emulator(project: Project, state: StateDirectory) -> Emulator:
         python=project.emulator_python,
         programs=project.venv_bin,
         scratch=state.scratch,
+        objects=state.objects,
         log=state.logs / "emulator.log",
         mark=str(state.path),
         started=lambda process: None,

@@ -32,7 +32,7 @@ def test_a_preferred_port_that_somebody_listens_on_is_left_to_them():
 def test_the_lambdas_inherit_nothing_of_the_callers_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("AWS_PROFILE", "production")
     monkeypatch.setenv("PYTHONPATH", "/somewhere")
-    environ = emulator._environ(4566, Path("/programs"), tmp_path, "mark")
+    environ = emulator._environ(4566, Path("/programs"), tmp_path, tmp_path / "s3", "mark")
     assert "AWS_PROFILE" not in environ
     assert "PYTHONPATH" not in environ
     assert environ["BIND_HOST"] == "127.0.0.1"
@@ -49,6 +49,7 @@ def test_an_emulator_that_ends_at_once_is_explained_with_its_own_words(tmp_path:
             python=python,
             programs=tmp_path,
             scratch=tmp_path / "scratch",
+            objects=tmp_path / "s3",
             log=tmp_path / "log",
             mark=str(tmp_path),
             started=lambda process: None,
@@ -65,6 +66,7 @@ def test_a_port_that_is_taken_between_choice_and_use_is_tried_again(tmp_path: Pa
             python=python,
             programs=tmp_path,
             scratch=tmp_path / "scratch",
+            objects=tmp_path / "s3",
             log=tmp_path / "log",
             mark=str(tmp_path),
             started=seen.append,

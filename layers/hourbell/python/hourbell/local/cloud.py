@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg import sql
 
-from hourbell.local import emulator, warm
+from hourbell.local import cold, emulator, warm
 from hourbell.local.deploy import Deployment
 from hourbell.local.emulator import Emulator
 from hourbell.local.errors import LocalCloudError
@@ -68,6 +68,7 @@ def down(project: Project, state: StateDirectory, *, purge: bool = False) -> boo
         ended = _end_everything(state, record)
         if purge:
             _postgres(state).remove()
+            shutil.rmtree(state.objects, ignore_errors=True)
             shutil.rmtree(state.logs, ignore_errors=True)
             state.record.unlink(missing_ok=True)
         elif record.pids or record.ready:
@@ -142,16 +143,19 @@ class _Ascent:
         return server
 
     def _start_emulator(self) -> Emulator:
+        cold.forget_all_else(self._state.objects)
         machine = emulator.start(
             python=self._project.emulator_python,
             programs=self._project.venv_bin,
             scratch=self._state.scratch,
+            objects=self._state.objects,
             log=self._state.logs / "emulator.log",
             mark=str(self._state.path),
             preferred_port=self.record.emulator_port,
             started=lambda process: self._remember_process(EMULATOR, process),
         )
         self.remember(emulator_port=machine.port)
+        cold.ensure_bucket(machine)
         return machine
 
     def _remember_process(self, role: str, process: ProcessRecord) -> None:

@@ -71,6 +71,7 @@ def start(
     python: Path,
     programs: Path,
     scratch: Path,
+    objects: Path,
     log: Path,
     mark: str,
     preferred_port: int | None = None,
@@ -82,6 +83,7 @@ def start(
         python: the interpreter that has the emulator; it runs the Lambdas too.
         programs: where ``node`` lies, for the CDK's own Lambdas (custom resources).
         scratch: for its temporary files; emptied first.
+        objects: where its S3 keeps what it has, also for the next emulator.
         mark: names the cloud in the environment of every process it starts.
         preferred_port: taken when it is free, so that URLs outlive a restart.
         started: told of the process as soon as there is one.
@@ -93,7 +95,7 @@ def start(
     scratch.mkdir(parents=True)
     for port in _ports(preferred_port):
         log_start = log.stat().st_size if log.exists() else 0
-        process = spawn([python, "-m", "ministack"], environ=_environ(port, programs, scratch, mark), log=log)
+        process = spawn([python, "-m", "ministack"], environ=_environ(port, programs, scratch, objects, mark), log=log)
         started(process)
         emulator = Emulator(port=port, process=process)
         try:
@@ -142,7 +144,7 @@ def _is_free(port: int) -> bool:
         return True
 
 
-def _environ(port: int, programs: Path, scratch: Path, mark: str) -> dict[str, str]:
+def _environ(port: int, programs: Path, scratch: Path, objects: Path, mark: str) -> dict[str, str]:
     """The emulator's whole environment. The Lambdas inherit it, so nothing of the caller's gets in."""
     return {
         "PATH": f"{programs}{os.pathsep}{os.defpath}",
@@ -163,7 +165,8 @@ def _environ(port: int, programs: Path, scratch: Path, mark: str) -> dict[str, s
         "SFTP_ENABLED": "0",
         "IOT_MTLS_ENABLED": "0",
         "DOCKER_HOST": "unix:///nonexistent",
-        "S3_DATA_DIR": str(scratch / "s3"),
+        "S3_DATA_DIR": str(objects),
+        "S3_PERSIST": "1",
         "STATE_DIR": str(scratch / "state"),
     }
 

@@ -95,6 +95,11 @@ class StateDirectory:
         return self.path / "emulator-tmp"
 
     @property
+    def objects(self) -> Path:
+        """What the emulator's S3 keeps on disk: the cold tier, which belongs to the database."""
+        return self.path / "s3"
+
+    @property
     def assembly(self) -> Path:
         """The synthesised stacks."""
         return self.path / "cdk.out.local"

@@ -106,12 +106,8 @@ def freeze_jobs(
     owner: str,
     time_left: Callable[[], bool],
     now: datetime | None = None,
-    write: bool = True,
 ) -> Frozen:
-    """Freeze, merge and remove what there is, or as much as there is time for. A second one exits quietly.
-
-    ``write`` False: only remove.
-    """
+    """Freeze, merge and remove what there is, or as much as there is time for. A second one exits quietly."""
     lease = ColdLease(database=database, work="freeze", owner=owner, now=now)
     freezer = _Freezer(lease, objects, time_left)
     try:
@@ -120,9 +116,7 @@ def freeze_jobs(
         return Frozen(held_elsewhere=True)
     with lease.released():
         try:
-            if write:
-                freezer.write(at)
-            freezer.remove(at)
+            freezer.work(at)
         except ColdLeaseHeldError:
             logger.warning("lost the lease", extra={"action": "freeze"})
             freezer.total.drained = False
@@ -136,11 +130,11 @@ class _Freezer:
         self._time_left = time_left
         self.total = Frozen()
 
-    def write(self, at: datetime) -> None:
-        """Intake and small segments become segments."""
+    def work(self, at: datetime) -> None:
         after_hour = last_hot_hour(at + FREEZE_MARGIN)
         self._store(self._from_intake(after_hour, at))
         self._store(self._from_segments(after_hour, at))
+        self._remove(at)
 
     def _store(self, drafts: Iterator[_Draft]) -> None:
         """Store drafts, a group at a time: all its objects, then one transaction."""
@@ -237,8 +231,7 @@ class _Freezer:
         self.total.broken.append(error.key)
         self._lease.run(lambda connection, _: mark_segment(connection, segment_id, error=error.detail))
 
-    def remove(self, at: datetime) -> None:
-        """Objects and rows of what is over."""
+    def _remove(self, at: datetime) -> None:
         long_ago = at - GRACE
         last_hour = due_hour_of(long_ago) - 1
         find = partial(
