@@ -75,6 +75,8 @@ COLD_STARTS = {
     "reaper": ColdStart(floor=("psycopg",), on_demand=_SENDS),
     # The signing key is read, and the HTTP client made, while the first message is still held.
     "worker": ColdStart(floor=("psycopg", *_HTTP, *_AWS), wiring=(*_HTTP, *_AWS)),
+    "freezer": ColdStart(floor=("psycopg",), on_demand="boto3 (a bucket to freeze)"),
+    "loader": ColdStart(floor=("psycopg",), on_demand="boto3 (a bucket to promote)"),
     "migrator": ColdStart(floor=("psycopg",), on_demand="boto3 (the administrator's password)"),
     "partitioner": ColdStart(floor=("psycopg",)),
     "replanner": ColdStart(floor=("psycopg",)),

@@ -1,7 +1,7 @@
 """Array literals of PostgreSQL, for the statements that write thousands of rows.
 
 psycopg quotes and escapes each element of a list by itself, which costs more than the rows. UUIDs, instants, numbers
-and our own enum words need no quoting, so their literals are plain joins. Text from outside never comes through here.
+and our own enum words need no quoting, so their literals are plain joins. Text of any kind is quoted always.
 Source: https://www.postgresql.org/docs/16/arrays.html#ARRAYS-IO
 """
 
@@ -41,3 +41,13 @@ def word_array(values: Iterable[str | None]) -> str:
         if not (word.isascii() and word.replace("_", "").isalpha()):
             raise ValueError(f"not a plain word: {word!r}")
     return "{" + ",".join(words) + "}"
+
+
+def text_array(values: Iterable[str | None]) -> str:
+    """For ``::text[]``, of any text: all of it is quoted, with backslashes and quotes escaped."""
+    return "{" + ",".join([_NULL if value is None else _quoted(value) for value in values]) + "}"
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -15,7 +15,7 @@ from uuid import UUID
 from hourbell.domain.ids import run_id, shard_of
 from hourbell.domain.limits import SHARDS
 from hourbell.domain.run_state import JobState
-from hourbell.store.arrays import instant_array, integer_array, uuid_array, word_array
+from hourbell.store.arrays import instant_array, integer_array, text_array, uuid_array, word_array
 from hourbell.store.connection import Connection
 from hourbell.store.constraints import translated
 from hourbell.store.sql import query
@@ -213,7 +213,8 @@ def fetch_jobs(connection: Connection, tenant_id: UUID, job_ids: Sequence[UUID])
 
 def insert_jobs(connection: Connection, tenant_id: UUID, made: Sequence[NewJob], *, now: datetime) -> set[UUID]:
     """Insert jobs with their places in the hot table; the ids of those whose name was not taken."""
-    columns = {name: [getattr(job.values, name) for job in made] for name in JobValues._fields}
+    texts = ("name", "schedule", "payload", "catch_up", "retry", "tags")
+    columns = {name: text_array([getattr(job.values, name) for job in made]) for name in texts}
     rows = connection.execute(
         query("insert_jobs"),
         {
