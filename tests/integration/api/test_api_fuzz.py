@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hourbell.api.app import OPERATIONS
+from hourbell.api.examples import BODIES, PATCHES
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from tests.integration.api.conftest import RULES, Client
+from tests.integration.api.conftest import RULES, Client, path_of
 
 JOB = {
     "name": "a",
@@ -82,6 +86,35 @@ def with_secret(client: Client, body: dict[str, Any]) -> dict[str, Any]:
 
 def is_fine(answer) -> bool:
     return answer.status in (200, 201) or (answer.status in (400, 409) and len(answer.fields) > 0)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(HOSTILE),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def hold(client: Client, method: str, path: str, example: dict[str, Any]) -> None:
+    """Whatever stands in any place of the example: an answer, and a refusal that says what is wrong."""
+    places = [*paths(example), ("payload",), ("schedule",), ("target",), ("\0",)]
+
+    @settings(max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.sampled_from(places), JSON)
+    def send(place: tuple, value: Any) -> None:
+        answer = client.call(method, path, replaced(example, place, value))
+        assert answer.status < 500, answer.text
+        assert answer.status not in (400, 413, 422) or answer.fields
+
+    send()
+
+
+def test_anything_in_any_member_of_any_body(client: Client, subtests):
+    client.scopes = "admin operator"
+    for operation in [each for each in OPERATIONS if each.body is not None]:
+        example = (PATCHES if operation.method == "PATCH" else BODIES)[operation.body]
+        with subtests.test(operation.name):
+            hold(client, operation.method, path_of(client, operation), example)
 
 
 def test_hostile_jobs(client: Client, admin):

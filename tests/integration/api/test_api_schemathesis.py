@@ -26,7 +26,15 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.integration.api.conftest import Client, path_of
 
+
+@schemathesis.check
+def names_what_is_wrong(_context: Any, response: Any, _case: Any) -> None:
+    if response.status_code in (400, 413, 422):
+        assert response.json()["errors"], response.text
+
+
 CHECKS = [
+    names_what_is_wrong,
     not_a_server_error,
     status_code_conformance,
     content_type_conformance,
