@@ -10,8 +10,9 @@ from hourbell.api.strict_json import bad
 
 MAX_QUERY_LENGTH = 200
 MAX_TAG_LENGTH = 400
-# As the database's job_terms splits and lowers: whatever is not ASCII belongs to a word, and stays as it is.
-_WORD = re.compile(r"[A-Za-z0-9\u0080-\U0010ffff]+")
+# As the database's job_terms splits and lowers: whatever is not ASCII belongs to a word, and stays as it is. Written as
+# what is no word: a set of a million characters costs a cold start two milliseconds.
+_WORD = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
