@@ -107,13 +107,17 @@ def _create(
 
 
 def demo_schedules(start: datetime) -> list[tuple[str, dict[str, Any]]]:
-    """What rings in the demonstration; ``start`` places the one-offs."""
+    """What rings in the demonstration; ``start`` places the one-offs.
+
+    What rings often ends by itself when nobody watches any more: nothing of it is left to be cancelled.
+    """
+    end_at = format_instant(start + WATCHED)
     one_offs = [4.0, 9.25, 13.507, 13.508, 16.75, 19.999, 24.321]
     return [
-        ("every five seconds", {"cron": "*/5 * * * * *", "timezone": "UTC"}),
-        ("on odd sevenths, in Kolkata", {"cron": "7-59/14 * * * * *", "timezone": "Asia/Kolkata"}),
-        ("every 2 s", {"every": "PT2S"}),
-        ("every 3 s", {"every": "PT3S"}),
+        ("every five seconds", {"cron": "*/5 * * * * *", "timezone": "UTC", "end_at": end_at}),
+        ("on odd sevenths, in Kolkata", {"cron": "7-59/14 * * * * *", "timezone": "Asia/Kolkata", "end_at": end_at}),
+        ("every 2 s", {"every": "PT2S", "end_at": end_at}),
+        ("every 3 s", {"every": "PT3S", "end_at": end_at}),
         *(
             (f"once, after {offset:g} s", {"at": format_instant(start + timedelta(seconds=offset))})
             for offset in one_offs
