@@ -67,7 +67,7 @@ BROKEN = 500
 DOCUMENTED = [
     (
         method.upper(),
-        re.compile(path.replace("{id}", "[^/]+").replace("{name}", ".+")),
+        re.compile(path.replace("{id}", "[^/]+").replace("{name}", r"[\s\S]+")),
         set(map(int, item["responses"])),
     )
     for path, methods in openapi_document()["paths"].items()

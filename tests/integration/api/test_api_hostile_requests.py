@@ -58,7 +58,7 @@ BAD_IDS = [
     "job_01mnj4t0g0g0080002q046mg7\u0660", "{01a5644d-0200-7f5b-b1a9-252525252525}", "x" * 5_000, "-1", "9" * 400,
     "\u202e", "\0", "\ud800", "a b",
 ]  # fmt: skip
-BAD_NAMES = ["%00", "%ff", "%0A", "%20a", "x" * 201, "%ed%a0%80", "\0", "\ud800", "\u202ea"]
+BAD_NAMES = ["a\nb", "a\n", "%00", "%ff", "%0A", "%20a", "x" * 201, "%ed%a0%80", "\0", "\ud800", "\u202ea"]
 BAD_QUERIES = [
     ("%ff=1", "query"), ("a=%ff", "query"), ("a=%00", "a"), ("%00=1", "\0"), ("a=%ed%a0%80", "query"),
     ("&".join(f"a{n}=" for n in range(51)), "query"), ("shedule=1", "shedule"), ("=", ""), ("__proto__=1", "__proto__"),

@@ -41,7 +41,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 8
+EXAMPLES = 12
 # A batch whose jobs are each for itself is accepted, and refuses them one by one.
 FORGIVING = ("createJobs",)
 

@@ -146,7 +146,7 @@ class Application:
 def _rule(operation: Operation) -> str:
     """The resolver's own variables hold no slash and few signs, and a name may: it takes the rest of the path."""
     if operation.path.endswith(_NAME):
-        return operation.path.removesuffix(_NAME) + ".+"
+        return operation.path.removesuffix(_NAME) + r"[\s\S]+"
     return operation.path.replace("{", "<").replace("}", ">")
 
 
