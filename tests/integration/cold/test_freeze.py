@@ -6,7 +6,8 @@ import gzip
 from datetime import timedelta
 
 import pytest
-from hourbell.cold.objects import ColdObjects, SegmentError
+from hourbell.cold.errors import SegmentError
+from hourbell.cold.objects import ColdObjects
 from hourbell.cold.policy import FEW, FULL, MERGE, OLD
 from hourbell.domain.ids import due_hour_of
 from hourbell.services.cold_jobs import list_cold_jobs, take_cold_job

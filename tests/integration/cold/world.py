@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from hourbell.cold.objects import ColdObjects, ColdUnavailableError
+from hourbell.cold.errors import ColdUnavailableError
+from hourbell.cold.objects import ColdObjects
 from hourbell.cold.record import ColdJob
 from hourbell.cold.segment import WrittenSegment
 from hourbell.domain.ids import job_due_hour

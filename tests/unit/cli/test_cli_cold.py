@@ -7,7 +7,7 @@ import json
 import pytest
 from hourbell.cli.main import app
 from hourbell.client import ClientError
-from hourbell.cold.objects import ColdUnavailableError
+from hourbell.cold.errors import ColdUnavailableError
 from hourbell.services import verify_cold as service
 from hourbell.services.verify_cold import Flaw, FoundFlaw, Repair
 from typer.testing import CliRunner

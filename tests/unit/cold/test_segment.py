@@ -7,7 +7,8 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from hourbell.cold.record import RecordError, decode_record, encode_record, record_id
+from hourbell.cold.errors import RecordError
+from hourbell.cold.record import decode_record, encode_record, record_id
 from hourbell.cold.segment import (
     BLOCK_RECORDS,
     BlockError,

@@ -44,8 +44,7 @@ from hourbell.api.problems import (
     problem_of,
 )
 from hourbell.api.strict_json import bad
-from hourbell.cold.objects import SegmentError
-from hourbell.cold.record import RecordError
+from hourbell.cold.errors import RecordError, SegmentError
 from hourbell.services.authenticate import Principal
 from hourbell.services.quotas import admit_request
 from hourbell.store.tenant_database import Actor, TenantDatabase

@@ -19,7 +19,7 @@ from hourbell.api.cursors import Cursors, Listing
 from hourbell.api.problems import AuthenticationError, TooLargeError
 from hourbell.api.strict_json import bad, is_clean_text
 from hourbell.domain.ids import IdError, Prefix, decode
-from hourbell.domain.limits import LAMBDA_MAX_RESPONSE_BYTES
+from hourbell.domain.limits import LAMBDA_MAX_RESPONSE_BYTES, LEASE
 from hourbell.domain.target_kind import TargetKind
 from hourbell.lanes.sqs import Lanes
 from hourbell.services.authenticate import Principal
@@ -27,7 +27,6 @@ from hourbell.services.errors import NotFoundError
 from hourbell.services.jobs import Scheduler
 from hourbell.services.tiers import find_in_cold
 from hourbell.store.connection import Database
-from hourbell.store.executions import LEASE
 from hourbell.targets.registry import check_config
 
 if TYPE_CHECKING:

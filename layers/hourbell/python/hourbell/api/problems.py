@@ -10,8 +10,7 @@ from typing import Any
 import psycopg
 
 from hourbell.api.strict_json import dump
-from hourbell.cold.objects import ColdUnavailableError, SegmentError
-from hourbell.cold.record import RecordError
+from hourbell.cold.errors import ColdUnavailableError, RecordError, SegmentError
 from hourbell.domain.errors import FieldError, FieldErrors, HourbellError
 from hourbell.services.errors import LeaseLostError, NotFoundError, QuotaError, StateError, VersionError
 from hourbell.store.constraints import ConflictError

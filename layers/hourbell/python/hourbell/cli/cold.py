@@ -11,7 +11,8 @@ import typer
 
 from hourbell.cli.output import AsJson, console, count, print_json, print_table
 from hourbell.client import ClientError
-from hourbell.cold.objects import ColdObjects, ColdUnavailableError
+from hourbell.cold.errors import ColdUnavailableError
+from hourbell.cold.objects import ColdObjects
 
 if TYPE_CHECKING:
     from rich.status import Status

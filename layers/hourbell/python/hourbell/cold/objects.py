@@ -14,9 +14,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from hourbell.cold.record import RecordError
+from hourbell.cold.errors import ColdUnavailableError, RecordError, SegmentError
 from hourbell.cold.segment import BlockError, BlockRange, WrittenSegment, find_block, pick_record, read_block
-from hourbell.domain.errors import HourbellError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,19 +25,6 @@ SEGMENTS = "cold/"
 
 _MISSING = frozenset({"NoSuchKey", "NoSuchVersion", "404", "NotFound", "MethodNotAllowed", "405"})
 _ALTERED = frozenset({"PreconditionFailed", "412", "InvalidRange", "416"})
-
-
-class ColdUnavailableError(HourbellError):
-    """S3 did not answer as it should; the same call may succeed later."""
-
-
-class SegmentError(HourbellError):
-    """A segment of the catalogue cannot be read: ``key`` is the object, ``detail`` what is wrong with it."""
-
-    def __init__(self, key: str, detail: str) -> None:
-        super().__init__(f"{key}: {detail}")
-        self.key = key
-        self.detail = detail
 
 
 class StoredObject(NamedTuple):

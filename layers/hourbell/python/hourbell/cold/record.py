@@ -16,17 +16,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from hourbell.domain.errors import HourbellError
+from hourbell.cold.errors import RecordError
 from hourbell.domain.instants import format_instant
 
 VERSION = 1
 
 _HEAD = f'{{"v":{VERSION},"job_id":"'
 _ID = slice(len(_HEAD), len(_HEAD) + 36)
-
-
-class RecordError(HourbellError):
-    """The line is not a record that this release reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 # --- Amazon SQS, "Quotas related to messages" in the developer guide, read 2026-11 ---
 SQS_MAX_DELAY_SECONDS = 900
@@ -59,6 +59,9 @@ RETRY_MAX_AGE_MS = 30 * 86_400_000
 # --- Our own: spread ---
 SHARDS = 128
 CELLS_MAX = 256
+
+# How long whoever executes a run may be silent before another takes over, where nobody says otherwise.
+LEASE = timedelta(seconds=60)
 
 # A worker that fetches runs gets at most so many at once, and waits for the first at most so long: well below the 29 s
 # that an HTTP API gives an answer.

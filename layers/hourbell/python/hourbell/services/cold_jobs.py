@@ -14,7 +14,8 @@ from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
 
-from hourbell.cold.objects import ColdObjects, SegmentError, StoredObject
+from hourbell.cold.errors import SegmentError
+from hourbell.cold.objects import ColdObjects, StoredObject
 from hourbell.cold.record import ColdJob, decode_record, encode_record, record_id
 from hourbell.cold.segment import BlockRange, blocks_after
 from hourbell.domain.ids import job_due_hour

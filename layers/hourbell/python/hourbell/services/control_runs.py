@@ -12,6 +12,7 @@ from random import SystemRandom
 from uuid import UUID
 
 from hourbell.domain.ids import run_scheduled_for
+from hourbell.domain.limits import LEASE
 from hourbell.domain.outcome import AttemptOutcome, AttemptResult, decide
 from hourbell.domain.recovery import RETRY_IN_LANE, WAKE_GRACE, retry_wake_at
 from hourbell.domain.retry import parse_retry_policy
@@ -22,7 +23,7 @@ from hourbell.services.errors import LeaseLostError, NotFoundError, StateError
 from hourbell.services.runs import dispatch_quietly
 from hourbell.store import recovery, run_control
 from hourbell.store.connection import Connection, Database
-from hourbell.store.executions import LEASE, Completion, FreedRun
+from hourbell.store.executions import Completion, FreedRun
 from hourbell.store.run_control import LockedRun
 from hourbell.store.runs_read import RunFilter
 

@@ -27,6 +27,7 @@ from datetime import datetime, timedelta
 from random import SystemRandom
 from uuid import UUID
 
+from hourbell.domain.limits import LEASE
 from hourbell.domain.outcome import AttemptResult, decide
 from hourbell.domain.recovery import RETRY_IN_LANE, WAKE_GRACE, retry_wake_at
 from hourbell.domain.retry import parse_retry_policy
@@ -80,7 +81,7 @@ class Executor:
     execute: Execute
     clock: Callable[[], datetime]
     heartbeat: timedelta = executions.HEARTBEAT
-    lease: timedelta = executions.LEASE
+    lease: timedelta = LEASE
     visibility: Visibility | None = None
     call: CallTarget | None = None
 

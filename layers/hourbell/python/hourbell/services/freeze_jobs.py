@@ -28,7 +28,8 @@ from heapq import merge
 from itertools import groupby
 from uuid import UUID
 
-from hourbell.cold.objects import ColdObjects, ColdUnavailableError, SegmentError, StoredObject
+from hourbell.cold.errors import ColdUnavailableError, SegmentError
+from hourbell.cold.objects import ColdObjects, StoredObject
 from hourbell.cold.policy import FEW, FREEZE_MARGIN, MERGE, Sized, choose_merges, is_to_freeze
 from hourbell.cold.segment import (
     SEGMENT_BYTES,

@@ -38,7 +38,6 @@ from hourbell.domain.run_state import JobState
 from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.services.audit import job_changes, record, record_created_jobs
-from hourbell.services.cold_jobs import add_cold_jobs, take_cold_job
 from hourbell.services.errors import NotFoundError, StateError, check_version
 from hourbell.services.quotas import check_job_quota
 from hourbell.services.runs import dispatch_quietly
@@ -51,7 +50,7 @@ from hourbell.services.tiers import (
     lock_in_tiers,
     names_of,
 )
-from hourbell.store import cold, jobs, pulls
+from hourbell.store import cold, jobs
 from hourbell.store.connection import Connection, Database
 from hourbell.store.jobs import JobFilter, JobValues, StoredJob
 
@@ -170,9 +169,11 @@ def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition,
 
 def accept_cold_jobs(connection: Connection, tenant_id: UUID, born: Sequence[ColdJob], *, now: datetime) -> list[Job]:
     """Put new jobs into the intake. Their names are claimed, and their buckets held open."""
+    from hourbell.services import cold_jobs
+
     if names := names_of(born):
         cold.hold_names(connection, tenant_id, names)
-    add_cold_jobs(connection, tenant_id, born, now=floor_ms(now))
+    cold_jobs.add_cold_jobs(connection, tenant_id, born, now=floor_ms(now))
     record_created_jobs(connection, tenant_id, [job.job_id for job in born], now=now)
     return view_cold_jobs(connection, tenant_id, born, now=now)
 
@@ -349,8 +350,13 @@ def delete_job(
         NotFoundError, VersionError.
     """
 
+    def take_cold(connection: Connection, cold_job: ColdJob) -> bool:
+        from hourbell.services.cold_jobs import take_cold_job
+
+        return take_cold_job(connection, cold_job, now=now)
+
     def delete(connection: Connection) -> None:
-        if cold_job is not None and take_cold_job(connection, cold_job, now=now):
+        if cold_job is not None and take_cold(connection, cold_job):
             check_version(cold_job.version, expected)
             name = cold_job.name
         else:
@@ -511,7 +517,9 @@ def _write_edit(
         now=floor_ms(now),
     )
     if target_id != stored.target_id:
-        pulls.wake_pulled(connection, job_id=job_id, now=now)
+        from hourbell.store.pulls import wake_pulled
+
+        wake_pulled(connection, job_id=job_id, now=now)
     changes = job_changes(stored, values)
     if changes:
         record(connection, tenant_id, "job", job_id, "edited", changes=changes, now=now)

@@ -26,8 +26,9 @@ from uuid import UUID
 
 import psycopg
 
-from hourbell.cold.objects import ColdObjects, ColdUnavailableError, SegmentError, StoredObject
-from hourbell.cold.record import ColdJob, RecordError, decode_record, encode_record, record_id
+from hourbell.cold.errors import ColdUnavailableError, RecordError, SegmentError
+from hourbell.cold.objects import ColdObjects, StoredObject
+from hourbell.cold.record import ColdJob, decode_record, encode_record, record_id
 from hourbell.cold.segment import BlockError, blocks_after, read_block
 from hourbell.domain.cold import hour_start, last_hot_hour
 from hourbell.domain.errors import HourbellError

@@ -15,13 +15,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from hourbell.domain.clock import zone_data_version
 from hourbell.domain.cold import cold_hour
 from hourbell.domain.errors import HourbellError
 from hourbell.domain.ids import job_due_hour, shard_of
 from hourbell.domain.occurrence import window_offset_ms
 from hourbell.domain.run_state import JobState
-from hourbell.services.cold_jobs import find_cold_job, take_cold_job
 from hourbell.store import cold, jobs, targets
 from hourbell.store.connection import Connection, Database
 from hourbell.store.constraints import ConflictError
@@ -50,6 +48,7 @@ class Birth:
     def as_cold_job(self, tenant_id: UUID) -> ColdJob:
         """As the cold tier keeps it."""
         from hourbell.cold.record import ColdJob
+        from hourbell.domain.clock import zone_data_version
 
         values = self.values._asdict()
         del values["state"]
@@ -87,6 +86,8 @@ def find_in_cold(database: Database, objects: ColdObjects | None, tenant_id: UUI
     """
     if objects is None or job_due_hour(job_id) == 0:
         return None
+    from hourbell.services.cold_jobs import find_cold_job
+
     return find_cold_job(database, objects, tenant_id, job_id)
 
 
@@ -103,6 +104,8 @@ def lock_in_tiers(
 
 def thaw_job(connection: Connection, cold_job: ColdJob, *, now: datetime) -> bool:
     """Move a job from the cold tier into the hot one as it is; False: it is not cold any more."""
+    from hourbell.services.cold_jobs import take_cold_job
+
     if not take_cold_job(connection, cold_job, now=now):
         return False
     scheduled_for = present_occurrence(cold_job, now=now)
@@ -125,6 +128,7 @@ def thaw_job(connection: Connection, cold_job: ColdJob, *, now: datetime) -> boo
 
 def present_occurrence(cold_job: ColdJob, *, now: datetime) -> datetime:
     """When the job is due by the zone data of this release; what is due already stays."""
+    from hourbell.domain.clock import zone_data_version
     from hourbell.domain.schedule import next_after, schedule_from_json
 
     if cold_job.zone_data == zone_data_version() or cold_job.scheduled_for <= now:

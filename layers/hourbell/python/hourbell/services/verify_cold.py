@@ -28,8 +28,9 @@ from hashlib import sha256
 from itertools import islice
 from uuid import UUID
 
-from hourbell.cold.objects import ColdObjects, SegmentError, StoredObject
-from hourbell.cold.record import RecordError, decode_record, record_id
+from hourbell.cold.errors import RecordError, SegmentError
+from hourbell.cold.objects import ColdObjects, StoredObject
+from hourbell.cold.record import decode_record, record_id
 from hourbell.cold.segment import BlockError, WrittenSegment, scan_segment
 from hourbell.domain.ids import due_hour_of, job_due_hour, new_id
 from hourbell.services.freeze_jobs import GRACE, read_lines

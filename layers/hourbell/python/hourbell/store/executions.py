@@ -16,10 +16,10 @@ from uuid import UUID
 from psycopg.rows import namedtuple_row
 
 from hourbell.domain.ids import shard_of
+from hourbell.domain.limits import LEASE
 from hourbell.store.connection import AsyncConnection
 from hourbell.store.sql import query
 
-LEASE = timedelta(seconds=60)
 HEARTBEAT = timedelta(seconds=20)
 
 # How long a run that waits for another one, or for a slot, waits before somebody looks after it.

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from psycopg.rows import namedtuple_row
 
+from hourbell.domain.limits import LEASE
 from hourbell.store.connection import Connection
-from hourbell.store.executions import LEASE, Completion, FreedRun, completion_columns
+from hourbell.store.executions import Completion, FreedRun, completion_columns
 from hourbell.store.runs_read import RunFilter
 from hourbell.store.sql import query
 
