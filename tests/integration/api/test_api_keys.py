@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hourbell.api.schemas import REPLIES
+from hourbell.domain.ids import decode
+from hourbell.domain.instants import format_instant
 from hourbell.services.authenticate import Principal, authenticate
 from hourbell.services.tenants import SCOPES
 
@@ -179,3 +182,59 @@ def test_a_grace_is_at_most_thirty_days(client: Client, grace):
     answer = client.post(f"/v1/keys/{made(client)['id']}/rotate", {"grace": grace})
 
     assert (answer.status, answer.fields) == (400, ["grace"])
+
+
+@pytest.fixture
+def asks_with(client: Client):
+    """Let the client ask with a key that it was given."""
+
+    def ask(key: dict) -> Client:
+        return replace(client, scopes=" ".join(key["scopes"]), context={"key_id": str(decode("key", key["id"]))})
+
+    return ask
+
+
+def test_a_key_that_ends_makes_none_that_opens_for_longer(client: Client, asks_with):
+    end = format_instant(T0 + timedelta(days=1))
+    guest = asks_with(made(client, scopes=["keys:write", "jobs:read"], expires_at=end))
+    body = {"name": "more", "scopes": ["jobs:read"]}
+
+    refused = [guest.post("/v1/keys", {**body, "expires_at": at}) for at in (None, "2029-01-01T00:00:00Z")]
+
+    assert [(answer.status, answer.fields) for answer in refused] == [(400, ["expires_at"])] * 2
+    assert guest.post("/v1/keys", {**body, "expires_at": end}).status == 201
+
+
+def test_nor_gets_the_secret_of_one_that_does(client: Client, asks_with, opens):
+    lasting = made(client)
+    key = made(client, scopes=["keys:write", "jobs:read"], expires_at=format_instant(T0 + timedelta(days=1)))
+
+    refused = asks_with(key).post(f"/v1/keys/{lasting['id']}/rotate")
+    own = asks_with(key).post(f"/v1/keys/{key['id']}/rotate")
+
+    assert (refused.status, own.status) == (409, 200)
+    assert opens(own.json["secret"], T0 + timedelta(days=1)) is None
+
+
+def test_a_revoked_key_makes_no_other_in_the_minute_that_it_is_still_let_in(client: Client, asks_with, admin):
+    stolen, other = made(client, scopes=["admin"]), made(client)
+    thief = asks_with(stolen)
+    client.delete(f"/v1/keys/{stolen['id']}")
+
+    answers = [
+        thief.post("/v1/keys", {"name": "mine", "scopes": ["admin"]}),
+        thief.post(f"/v1/keys/{other['id']}/rotate"),
+        thief.post(f"/v1/keys/{stolen['id']}/rotate"),
+        thief.delete(f"/v1/keys/{other['id']}"),
+    ]
+
+    assert [answer.status for answer in answers] == [409] * 4
+    assert admin.execute("select count(*) from api_key where revoked_at is null").fetchone() == (1,)
+
+
+def test_of_two_keys_that_revoke_each_other_one_is_left(client: Client, asks_with, admin):
+    first, second = made(client, scopes=["admin"]), made(client, scopes=["admin"])
+
+    answers = [asks_with(one).delete(f"/v1/keys/{two['id']}") for one, two in ((first, second), (second, first))]
+
+    assert [answer.status for answer in answers] == [204, 409]

@@ -201,7 +201,9 @@ class KeyIn(Model):
         max_length=20,
         description="no more than the key that asks has itself; `admin` has all but `operator`",
     )
-    expires_at: Instant | None = Field(None, description="default: never")
+    expires_at: Instant | None = Field(
+        None, description="default: never; a key that ends makes only keys that end no later than it does"
+    )
 
 
 class QuotasIn(Model):

@@ -1,6 +1,8 @@
 """A tenant's API keys, as the tenant manages them: create, list, rotate, revoke.
 
-Whoever manages keys gains nothing by it: a key is made, rotated or revoked only by one that may do whatever it may.
+Whoever manages keys gains nothing by it: a key is made, rotated or revoked only by one that may do whatever it may,
+and made or rotated only by one that opens for as long. A key that was revoked may still be let in for a minute, since
+the authorizer's answers are kept that long; here it is looked at again, under its lock.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def create_key(
     """Make a key with some of the caller's scopes.
 
     Raises:
-        FieldErrors: a scope that the caller lacks; an end that has passed.
+        FieldErrors: a scope that the caller lacks; an end that has passed, or comes after the caller's own.
+        StateError: the caller was revoked, or has expired.
     """
     if expires_at is not None and expires_at <= now:
         raise FieldErrors([FieldError("expires_at", "lies in the past")])
@@ -52,6 +55,11 @@ def create_key(
     key_id, secret = new_id(now), new_secret()
 
     def create(connection: Connection) -> StoredKey:
+        end = _end(_standing(connection, caller, now))
+        if end is not None and (expires_at is None or expires_at > end):
+            raise FieldErrors(
+                [FieldError("expires_at", f"lies after {format_instant(end)}, when the key that asks ends")]
+            )
         tenants.insert_api_key(
             connection,
             key_id=key_id,
@@ -89,14 +97,19 @@ def rotate_key(database: Database, caller: Principal, key_id: UUID, *, grace: ti
     """Give a key a new secret; the one it had opens for ``grace`` longer, one before that no more.
 
     Raises:
-        NotFoundError; StateError: it was revoked, has expired, or may do what the caller may not.
+        NotFoundError; StateError: it was revoked, has expired, may do what the caller may not, or opens for longer; or
+        the caller was revoked.
     """
     secret = new_secret()
 
     def rotate(connection: Connection) -> StoredKey:
+        asking = _standing(connection, caller, now, beside=key_id)
         stored = _in_reach(connection, caller, key_id)
-        if stored.revoked_at is not None or (stored.expires_at is not None and stored.expires_at <= now):
+        if _has_ended(stored, now):
             raise StateError("the key was revoked, or has expired; create a new one")
+        end = _end(asking)
+        if end is not None and (stored.expires_at is None or stored.expires_at > end):
+            raise StateError("the key opens for longer than the one that asks")
         api_keys.rotate_api_key(
             connection,
             caller.tenant_id,
@@ -115,10 +128,11 @@ def revoke_key(database: Database, caller: Principal, key_id: UUID, *, now: date
     """Close a key for good, both its secrets. Idempotent.
 
     Raises:
-        NotFoundError; StateError: it is the caller's own, or may do what the caller may not.
+        NotFoundError; StateError: it is the caller's own, or may do what the caller may not; or the caller was revoked.
     """
 
     def revoke(connection: Connection) -> None:
+        _standing(connection, caller, now, beside=key_id)
         stored = _in_reach(connection, caller, key_id)
         if key_id == caller.key_id:
             raise StateError("a key cannot revoke itself: who would let its tenant in again?")
@@ -127,6 +141,26 @@ def revoke_key(database: Database, caller: Principal, key_id: UUID, *, now: date
             record(connection, caller.tenant_id, "key", key_id, "revoked", now=now)
 
     database.run(revoke)
+
+
+def _standing(
+    connection: Connection, caller: Principal, now: datetime, *, beside: UUID | None = None
+) -> StoredKey | None:
+    """The caller's own key, locked as it is now, with the key ``beside`` it in the order of their ids."""
+    ids = {caller.key_id} if beside is None else {caller.key_id, beside}
+    locked = {key_id: api_keys.lock_api_key(connection, caller.tenant_id, key_id) for key_id in sorted(ids)}
+    asking = locked[caller.key_id]
+    if asking is not None and caller.key_id != beside and _has_ended(asking, now):
+        raise StateError("the key that asks was revoked, or has expired")
+    return asking
+
+
+def _has_ended(key: StoredKey, now: datetime) -> bool:
+    return key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now)
+
+
+def _end(key: StoredKey | None) -> datetime | None:
+    return None if key is None else key.expires_at
 
 
 def _in_reach(connection: Connection, caller: Principal, key_id: UUID) -> StoredKey:
