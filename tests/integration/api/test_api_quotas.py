@@ -236,3 +236,17 @@ def test_one_tenants_requests_are_not_anothers(client: Client, stranger: Client)
 
     assert stranger.get("/v1/jobs").status == 200
     assert client.get("/v1/health").status == 200
+
+
+def test_a_skip_that_makes_room_for_another_run_brings_no_job_back_beyond_the_quota(client: Client, admin):
+    allow(admin, max_jobs=1)
+    ended = client.job({"every": "50s", "max_runs": 2})
+    other = client.job()
+
+    refused = client.post(f"/v1/jobs/{ended['id']}/skip-next")
+    left = jobs(admin)
+    client.delete(f"/v1/jobs/{other['id']}")
+
+    assert (refused.status, refused.fields, left) == (409, ["max_jobs"], 1)
+    assert client.post(f"/v1/jobs/{ended['id']}/skip-next").status == 200
+    assert jobs(admin) == 1

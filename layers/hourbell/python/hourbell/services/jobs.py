@@ -323,14 +323,18 @@ def skip_next(
     """Take out the next occurrence, planned or not; it is on record as ``skipped``. Again: the one after it.
 
     Raises:
-        NotFoundError, VersionError; StateError for a job without a next occurrence.
+        NotFoundError, VersionError; StateError for a job without a next occurrence; QuotaError where the run that was
+        the job's last makes room for another, and the tenant may have no more jobs.
     """
 
     def skip(connection: Connection) -> tuple[Job, list[LaneMessage]]:
         stored = _locked(connection, tenant_id, job_id, cold_job, now)
         check_version(stored.version, expected)
         _skip_next(connection, tenant_id, stored, now)
-        return _planned(scheduler, connection, tenant_id, job_id, now)
+        planned = _planned(scheduler, connection, tenant_id, job_id, now)
+        if stored.state == JobState.COMPLETED:
+            check_job_quota(connection, tenant_id)
+        return planned
 
     return _dispatched(scheduler, scheduler.database.run(skip), now)
 
