@@ -126,6 +126,7 @@ def emulator() -> Iterator[str]:
             python=python,
             programs=Path(sys.executable).parent,
             scratch=Path(scratch) / "emulator",
+            objects=Path(scratch) / "s3",
             log=Path(scratch) / "emulator.log",
             mark="cold-benchmark",
             started=lambda _: None,
