@@ -68,7 +68,7 @@ def due_hour_of(instant: datetime) -> int:
 def run_id(job_id: UUID, scheduled_for: datetime) -> UUID:
     """The one run of this occurrence: a pure function of both, cut to the millisecond."""
     milliseconds = epoch_ms(scheduled_for)
-    digest = int.from_bytes(sha256(job_id.bytes + milliseconds.to_bytes(8)).digest()[:10])
+    digest = int.from_bytes(sha256(job_id.int.to_bytes(16) + milliseconds.to_bytes(8)).digest()[:10])
     return _uuid(milliseconds, 8, digest >> 62 & _MASK_12, digest & _MASK_62)
 
 

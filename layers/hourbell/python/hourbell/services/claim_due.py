@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from uuid import UUID
 
 from hourbell.lanes.messages import LaneMessage
@@ -22,6 +23,11 @@ from hourbell.store.connection import Connection
 SCAN_RUNS = 20_000
 CALL_RUNS = 5_000
 LEAST_RUNS_PER_JOB = 5
+
+
+# Numbers are compared and counted by the interpreter itself, UUIDs by their methods: a tenth of a claim's time.
+_job_order = attrgetter("job_id.int")
+_tenant_number = attrgetter("tenant_id.int")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +97,21 @@ def _claim_rows(connection: Connection, rows: Sequence[DueRow], *, now: datetime
     planner = Planner(now=now, until=until, runs_per_job=max(LEAST_RUNS_PER_JOB, runs // len(rows)))
     planned = [
         job
-        for row in sorted(rows)  # by job id: writers that meet take their locks in the same order
+        for row in sorted(rows, key=_job_order)  # writers that meet take their locks in the same order
         if (job := planner.plan(row, jobs.get(row.job_id))) is not None
     ]
     for job in pace_jobs(connection, planned, now=now, until=until):
         planner.gather(job)
     claims.write_claim(connection, planner.writes)
-    had = Counter(row.tenant_id for row in rows)
-    had.update(message.tenant_id for message in planner.messages)
-    return Claim(rows=len(rows), messages=planner.messages, broken=len(planner.writes.broken_job_ids), had=had)
+    return Claim(
+        rows=len(rows),
+        messages=planner.messages,
+        broken=len(planner.writes.broken_job_ids),
+        had=_count_by_tenant(rows, planner.messages),
+    )
+
+
+def _count_by_tenant(rows: Sequence[DueRow], messages: Sequence[LaneMessage]) -> Mapping[UUID, int]:
+    had = Counter(map(_tenant_number, rows))
+    had.update(map(_tenant_number, messages))
+    return {UUID(int=number): count for number, count in had.items()}

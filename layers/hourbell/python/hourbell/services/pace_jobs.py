@@ -59,12 +59,18 @@ class _Limits:
     def __init__(self, connection: Connection, planned: Sequence[PlannedJob], *, now: datetime) -> None:
         self._connection = connection
         self._now = now
-        tenants = quotas.lock_run_quotas(connection, {one.row.tenant_id for one in planned})
-        targets = pacing.lock_paced_targets(connection, {one.job.target_id for one in planned})
+        # by number: a claim has thousands of jobs of few tenants
+        tenant_ids = {one.row.tenant_id.int: one.row.tenant_id for one in planned}
+        target_ids = {one.job.target_id.int: one.job.target_id for one in planned}
+        tenants = quotas.lock_run_quotas(connection, tenant_ids.values())
+        targets = pacing.lock_paced_targets(connection, target_ids.values())
         given = quotas.fetch_tenant_minutes(connection, [one.tenant_id for one in tenants], since=minute_of(now))
         self._minutes = {one.tenant_id: Minutes(one.max_runs_per_minute, given[one.tenant_id]) for one in tenants}
         self._paces = {one.target_id: Pace(rate_per_second=one.rate_per_second, burst=one.burst) for one in targets}
         self._tats = {one.target_id: one.tat for one in targets}
+
+    def __bool__(self) -> bool:
+        return bool(self._minutes or self._paces)
 
     def apply_to(self, one: PlannedJob) -> bool:
         """Whether the job's tenant or target has a limit."""
@@ -93,6 +99,8 @@ def pace_jobs(
 ) -> Iterable[PlannedJob]:
     """The same jobs, with the runs of limited tenants and targets moved to moments that these have left."""
     limits = _Limits(connection, planned, now=now)
+    if not limits:
+        return planned
     paced = {one.row.job_id: _Paced(one) for one in planned if limits.apply_to(one)}
     if not paced:
         return planned

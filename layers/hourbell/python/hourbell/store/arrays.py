@@ -16,7 +16,7 @@ _NULL = "NULL"
 
 def uuid_array(values: Iterable[UUID]) -> str:
     """For ``::uuid[]``."""
-    return "{" + ",".join([value.bytes.hex() for value in values]) + "}"
+    return "{" + ",".join([f"{value.int:032x}" for value in values]) + "}"
 
 
 def instant_array(values: Sequence[datetime | None]) -> str:

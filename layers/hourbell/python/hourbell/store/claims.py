@@ -174,7 +174,7 @@ def lock_due_of_jobs(connection: Connection, job_ids: Sequence[UUID], *, until: 
 def fetch_plannable_jobs(connection: Connection, job_ids: Sequence[UUID]) -> dict[UUID, JobRow]:
     """The jobs by id, as they are now."""
     cursor = connection.cursor(binary=True)
-    cursor.execute(query("fetch_plannable_jobs"), {"job_ids": list(job_ids)})
+    cursor.execute(query("fetch_plannable_jobs"), {"job_ids": uuid_array(job_ids)})
     rows = [JobRow(*row) for row in cursor.fetchall()]
     return {row.job_id: row for row in rows}
 

@@ -14,4 +14,4 @@ select
     job.skipped
 from job
 inner join target on job.target_id = target.target_id
-where job.job_id = any(%(job_ids)s)
+where job.job_id = any(%(job_ids)s::uuid[])
