@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 from uuid import UUID
 
 from hourbell.domain.ids import run_id
-from hourbell.store.arrays import instant_array, uuid_array, word_array
+from hourbell.store.arrays import instant_array, text_array, uuid_array
 from hourbell.store.connection import Connection
 from hourbell.store.jobs import StoredJob
 from hourbell.store.sql import query
@@ -56,7 +56,7 @@ def insert_backfill_runs(
         "schedule_version": job.schedule_version,
         "scheduled_for": instant_array([run.scheduled_for for run in runs]),
         "run_ids": uuid_array([run_id(job.job_id, run.scheduled_for) for run in runs]),
-        "reasons": word_array([run.reason for run in runs]),
+        "reasons": text_array([run.reason for run in runs]),
         "fire_at": instant_array([run.fire_at for run in runs]),
         "wake_at": instant_array([run.wake_at for run in runs]),
         "now": now,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from hourbell.domain.recovery import WAKE_GRACE
-from hourbell.store.arrays import instant_array, integer_array, uuid_array, word_array
+from hourbell.store.arrays import BinaryArray, instant_array, integer_array, text_array, uuid_array
 from hourbell.store.connection import Connection
 from hourbell.store.sql import query
 
@@ -82,7 +82,7 @@ class ClaimWrites:
     missed_reasons: list[str] = field(default_factory=list)
 
 
-_COLUMNS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
+_COLUMNS: tuple[tuple[Callable[[Any], BinaryArray | str], tuple[str, ...]], ...] = (
     (
         uuid_array,
         (
@@ -119,7 +119,7 @@ _COLUMNS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
         integer_array,
         ("run_schedule_versions", "skipped_schedule_versions", "counted_runs", "completed_runs", "missed_occurrences"),
     ),
-    (word_array, ("run_lanes", "skipped_reasons", "missed_reasons")),
+    (text_array, ("run_lanes", "skipped_reasons", "missed_reasons")),
 )
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 from hourbell.domain.ids import run_id, shard_of
 from hourbell.domain.limits import SHARDS
 from hourbell.domain.run_state import JobState
-from hourbell.store.arrays import instant_array, integer_array, text_array, uuid_array, word_array
+from hourbell.store.arrays import instant_array, integer_array, text_array, uuid_array
 from hourbell.store.connection import Connection
 from hourbell.store.constraints import translated
 from hourbell.store.sql import query
@@ -219,8 +219,8 @@ def insert_jobs(connection: Connection, tenant_id: UUID, made: Sequence[NewJob],
         query("insert_jobs"),
         {
             **columns,
-            "state": word_array([job.values.state for job in made]),
-            "overlap": word_array([job.values.overlap for job in made]),
+            "state": text_array([job.values.state for job in made]),
+            "overlap": text_array([job.values.overlap for job in made]),
             "target_id": uuid_array([job.values.target_id for job in made]),
             "window_ms": integer_array([job.values.window_ms for job in made]),
             "timeout_ms": integer_array([job.values.timeout_ms for job in made]),
