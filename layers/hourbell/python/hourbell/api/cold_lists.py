@@ -16,8 +16,8 @@ from hourbell.domain.ids import encode, job_due_hour
 from hourbell.domain.instants import format_instant, parse_instant
 
 if TYPE_CHECKING:
-    from hourbell.services.jobs import Job
     from hourbell.services.list_cold_jobs import ColdPosition
+    from hourbell.services.view_jobs import Job
 
 _HOT_ONLY = ("state", "tag", "name_prefix", "q", "target")
 

@@ -13,7 +13,8 @@ from hourbell.api.operations import Operation
 from hourbell.api.problems import TooLargeError, problem_of
 from hourbell.api.views import Raw, encode_json, job_json
 from hourbell.domain.errors import FieldError, FieldErrors
-from hourbell.services.jobs import Job, JobDefinition
+from hourbell.services.jobs import JobDefinition
+from hourbell.services.view_jobs import Job
 
 # What a reply adds to each job that was sent, at most.
 _REPLY_OVERHEAD = 1_500

@@ -20,8 +20,9 @@ from hourbell.domain.ids import decode
 from hourbell.domain.instants import epoch_ms, from_epoch_ms, parse_instant
 from hourbell.domain.limits import PREVIEW_MAX
 from hourbell.domain.run_state import JobState
-from hourbell.services import jobs, runs
-from hourbell.services.jobs import Job, JobDefinition, Missed
+from hourbell.services import jobs, pause_jobs, runs, skip_jobs, view_jobs
+from hourbell.services.jobs import JobDefinition
+from hourbell.services.view_jobs import Job
 from hourbell.store.jobs import JobFilter, StoredJob
 
 _SHOWN_STATES = tuple(state.value for state in JobState if state is not JobState.DELETED)
@@ -58,7 +59,7 @@ def list_jobs(call: Call) -> Reply:
     }
     listing = Listing(name="jobs", tenant_id=call.tenant_id, filters={**filters, "tier": tier})
     position, limit = call.position(listing), call.limit()
-    found = jobs.list_jobs(
+    found = view_jobs.list_jobs(
         call.api.scheduler,
         call.tenant_id,
         _filter(filters),
@@ -74,7 +75,9 @@ def list_jobs(call: Call) -> Reply:
 
 def get_job(call: Call) -> Reply:
     """A deleted job is gone."""
-    return _reply(jobs.get_job(call.api.scheduler, call.tenant_id, _job_id(call), cold_job=call.cold_job, now=call.now))
+    return _reply(
+        view_jobs.get_job(call.api.scheduler, call.tenant_id, _job_id(call), cold_job=call.cold_job, now=call.now)
+    )
 
 
 def edit_job(call: Call) -> Reply:
@@ -116,7 +119,7 @@ def pause_job(call: Call) -> Reply:
 
     model = models.validated(models.PauseIn, call.json_object(optional=True)[1])
     return _reply(
-        jobs.pause_job(
+        pause_jobs.pause_job(
             call.api.scheduler,
             call.tenant_id,
             _job_id(call),
@@ -134,11 +137,11 @@ def resume_job(call: Call) -> Reply:
 
     model = models.validated(models.ResumeIn, call.json_object(optional=True)[1])
     return _reply(
-        jobs.resume_job(
+        pause_jobs.resume_job(
             call.api.scheduler,
             call.tenant_id,
             _job_id(call),
-            missed=Missed(model.missed),
+            missed=pause_jobs.Missed(model.missed),
             expected=call.expected(),
             cold_job=call.cold_job,
             now=call.now,
@@ -152,7 +155,7 @@ def skip_next(call: Call) -> Reply:
 
     models.validated(models.EmptyIn, call.json_object(optional=True)[1])
     return _reply(
-        jobs.skip_next(
+        skip_jobs.skip_next(
             call.api.scheduler,
             call.tenant_id,
             _job_id(call),
@@ -185,7 +188,7 @@ def trigger_job(call: Call) -> Reply:
 def list_upcoming(call: Call) -> Reply:
     """By the schedule alone, paused or not."""
     count = call.number("count", 10, maximum=PREVIEW_MAX)
-    found = jobs.list_upcoming(
+    found = view_jobs.list_upcoming(
         call.api.scheduler, call.tenant_id, _job_id(call), count=count, cold_job=call.cold_job, now=call.now
     )
     return Reply(body=preview_json(found.occurrences, found.description))

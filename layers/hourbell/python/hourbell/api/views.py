@@ -12,9 +12,9 @@ from hourbell.domain.durations import format_duration
 from hourbell.domain.ids import Prefix, encode
 from hourbell.domain.instants import format_instant
 from hourbell.domain.target_kind import TargetKind
-from hourbell.services.jobs import Job
 from hourbell.services.operate_tenants import NewTenant
 from hourbell.services.runs import Run
+from hourbell.services.view_jobs import Job
 from hourbell.store.api_keys import StoredKey
 from hourbell.store.audit import StoredAudit
 from hourbell.store.jobs import StoredJob

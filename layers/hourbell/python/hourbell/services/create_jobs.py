@@ -17,20 +17,13 @@ from hourbell.domain.instants import floor_ms
 from hourbell.domain.run_state import JobState
 from hourbell.lanes.messages import LaneMessage
 from hourbell.services.audit import record_created_jobs
-from hourbell.services.jobs import (
-    Job,
-    JobDefinition,
-    Scheduler,
-    accept_cold_jobs,
-    exhausted,
-    first_occurrence,
-    job_values,
-    view_jobs,
-)
+from hourbell.services.jobs import JobDefinition, Scheduler, accept_cold_jobs, exhausted, job_values
+from hourbell.services.place_job import first_occurrence
 from hourbell.services.quotas import check_job_quota
 from hourbell.services.runs import dispatch_quietly
 from hourbell.services.targets import resolve_target
 from hourbell.services.tiers import Birth, find_namesakes
+from hourbell.services.view_jobs import Job, view_jobs
 from hourbell.store import cold, jobs
 from hourbell.store.connection import Connection
 from hourbell.store.constraints import ConflictError

@@ -18,19 +18,11 @@ from hourbell.domain.ids import new_job_id
 from hourbell.domain.retry import retry_policy_to_mapping
 from hourbell.domain.run_state import JobState
 from hourbell.services.errors import NotFoundError, VersionError, check_version
-from hourbell.services.jobs import (
-    Job,
-    JobDefinition,
-    Scheduler,
-    create_job,
-    edit_job,
-    exhausted,
-    first_occurrence,
-    get_job,
-    schedule_text,
-)
+from hourbell.services.jobs import JobDefinition, Scheduler, create_job, edit_job, exhausted, schedule_text
+from hourbell.services.place_job import first_occurrence
 from hourbell.services.targets import TargetDefinition, resolve_target
 from hourbell.services.tiers import find_in_cold
+from hourbell.services.view_jobs import Job, get_job
 from hourbell.store import cold
 from hourbell.store.connection import Connection
 from hourbell.store.constraints import ConflictError

@@ -15,7 +15,8 @@ from uuid import UUID
 from hourbell.cold.record import ColdJob
 from hourbell.domain.ids import due_hour_of
 from hourbell.services.cold_jobs import ReadJobs, find_cold_job, read_cold_jobs
-from hourbell.services.jobs import Job, Scheduler, view_cold_jobs
+from hourbell.services.jobs import Scheduler
+from hourbell.services.view_jobs import Job, view_cold_jobs
 from hourbell.store import cold, jobs
 from hourbell.store.cold import ALL_HOURS
 from hourbell.store.connection import Connection
