@@ -74,7 +74,7 @@ class MemoryS3:
         if Range is not None:
             first, last = Range.removeprefix("bytes=").split("-")
             body = body[int(first) : int(last) + 1]
-        return {"Body": BytesIO(body)}
+        return {"Body": BytesIO(body), "ContentLength": len(body)}
 
 
 class CountingS3:

@@ -9,6 +9,7 @@ from typing import Any
 
 from hourbell.api.app import Application
 from hourbell.api.calls import Api
+from hourbell.cold.patience import REQUEST
 from hourbell.environment import make_cold_objects, make_database, make_lanes, stage_key, target_rules
 from hourbell.observability import configure_logging, emit
 from hourbell.services.jobs import Scheduler
@@ -28,7 +29,7 @@ def application() -> Application:
         lanes=make_lanes(settings),
         horizon=timedelta(seconds=settings.horizon_seconds),
         cell=settings.cell,
-        cold=make_cold_objects(settings.cold_bucket),
+        cold=make_cold_objects(settings.cold_bucket, REQUEST),
     )
     return Application(
         Api(

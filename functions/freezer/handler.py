@@ -5,20 +5,21 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from hourbell.cold.patience import TICK
 from hourbell.environment import make_cold_objects, make_database
 from hourbell.observability import configure_logging, emit
 from hourbell.services.freeze_jobs import freeze_jobs
 from hourbell.settings import ColdSettings
 
-# What is left of the invocation for the segments in hand and the release of the lease.
-RESERVE_MS = 30_000
+# What is left of the invocation for the segments in hand, while S3 is slow, and the release of the lease.
+RESERVE_MS = 35_000
 
 
 @cache
 def wiring() -> tuple[ColdSettings, Any, Any]:
     configure_logging()
     settings = ColdSettings.from_env()
-    return settings, make_database(settings), make_cold_objects(settings.cold_bucket)
+    return settings, make_database(settings), make_cold_objects(settings.cold_bucket, TICK)
 
 
 def handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
         {
             "ColdJobsFrozen": frozen.jobs,
             "ColdSegmentsWritten": frozen.segments,
-            "ColdSegmentsRefused": frozen.unstored,
+            "ColdSegmentsRefused": frozen.unstored + frozen.unread,
             "ColdSegmentsBroken": len(frozen.broken),
         },
     )

@@ -5,20 +5,21 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from hourbell.cold.patience import TICK
 from hourbell.environment import make_cold_objects, make_database
 from hourbell.observability import configure_logging, emit
 from hourbell.services.promote_jobs import promote_jobs
 from hourbell.settings import ColdSettings
 
-# What is left of the invocation for the chunk in hand and the release of the lease.
-RESERVE_MS = 20_000
+# What is left of the invocation for the segment in hand, while S3 is slow, its chunk, and the release of the lease.
+RESERVE_MS = 30_000
 
 
 @cache
 def wiring() -> tuple[ColdSettings, Any, Any]:
     configure_logging()
     settings = ColdSettings.from_env()
-    return settings, make_database(settings), make_cold_objects(settings.cold_bucket)
+    return settings, make_database(settings), make_cold_objects(settings.cold_bucket, TICK)
 
 
 def handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:

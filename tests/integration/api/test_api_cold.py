@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -24,18 +25,17 @@ SOON = {"at": format_instant(T0 + timedelta(seconds=30))}
 @pytest.fixture
 def objects():
     with versioned_bucket() as objects:
-        yield CountedObjects(objects)
+        yield CountedObjects(bucket=objects.bucket, client=objects.client)
 
 
+@dataclass(frozen=True, kw_only=True)
 class CountedObjects(ColdObjects):
     """Counts the reads of S3."""
 
-    def __init__(self, objects: ColdObjects) -> None:
-        super().__init__(bucket=objects.bucket, client=objects.client)
-        object.__setattr__(self, "reads", [])
+    reads: list[str] = field(default_factory=list)
 
     def _read(self, stored, part=None):
-        self.reads.append(stored.key)  # type: ignore[attr-defined]
+        self.reads.append(stored.key)
         return super()._read(stored, part)
 
 

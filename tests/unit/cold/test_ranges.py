@@ -24,10 +24,11 @@ class Server:
 
     def get_object(self, *, Range: str, **_wanted: Any) -> dict[str, Any]:  # noqa: N803
         if not self.ranges:
-            return {"Body": BytesIO(self.body)}
+            return {"Body": BytesIO(self.body), "ContentLength": len(self.body)}
         first, last = Range.removeprefix("bytes=").split("-")
         part = self.body[int(first) : int(last) + 1]
-        return {"Body": BytesIO(part), "ContentRange": f"bytes {first}-{last}/{len(self.body)}"}
+        span = f"bytes {first}-{last}/{len(self.body)}"
+        return {"Body": BytesIO(part), "ContentLength": len(part), "ContentRange": span}
 
 
 @pytest.mark.parametrize("ranges", [True, False], ids=["answers ranges", "answers with the whole"])

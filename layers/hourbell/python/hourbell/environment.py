@@ -21,6 +21,7 @@ from hourbell.settings import LaneSettings, Settings, SettingsError, TargetSetti
 
 if TYPE_CHECKING:
     from hourbell.cold.objects import ColdObjects
+    from hourbell.cold.patience import Patience
     from hourbell.lanes.bus import EventBridgeBus
     from hourbell.store.connection import Database
     from hourbell.targets.aws import AwsCaller, AwsService
@@ -38,10 +39,10 @@ _making_client = threading.RLock()
 
 
 @cache
-def aws_client(service: str) -> Any:
+def aws_client(service: str, *, attempts: int = 4, read_timeout: float = 10) -> Any:
     """The environment's client for an AWS service: standard retries, short connect timeout."""
     with _making_client:
-        return _make_client(service, None, attempts=4, read_timeout=10, max_pool_connections=16)
+        return _make_client(service, None, attempts=attempts, read_timeout=read_timeout, max_pool_connections=16)
 
 
 def target_client(service: AwsService) -> Any:
@@ -123,11 +124,14 @@ def make_lanes(settings: LaneSettings) -> SqsLanes:
     )
 
 
-def make_cold_objects(bucket: str) -> ColdObjects:
+def make_cold_objects(bucket: str, patience: Patience) -> ColdObjects:
     """The cold tier's bucket over the environment's S3 client."""
     from hourbell.cold.objects import ColdObjects
 
-    return ColdObjects(bucket=bucket, client=lambda: aws_client("s3"))
+    def client() -> Any:
+        return aws_client("s3", attempts=patience.attempts, read_timeout=patience.silence_seconds)
+
+    return ColdObjects(bucket=bucket, client=client, seconds=patience.seconds)
 
 
 def make_bus(name: str) -> EventBridgeBus:

@@ -1,24 +1,31 @@
 """Segments in S3: written and verified, read whole or by one block.
 
-Every failure names the object. S3 that cannot be reached or answers 5xx is ``ColdUnavailableError`` and worth another
-try; an object that is gone or altered is ``SegmentError`` and needs somebody to look.
+Every failure names the object. S3 that cannot be reached, answers 5xx, takes too long or breaks off is
+``ColdUnavailableError`` and worth another try; an object that is gone or altered is ``SegmentError`` and needs somebody
+to look. No transaction is open while S3 is waited for.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from hourbell.cold.errors import ColdUnavailableError, RecordError, SegmentError
+from hourbell.cold.patience import in_time
 from hourbell.cold.segment import BlockError, BlockRange, WrittenSegment, find_block, pick_record, read_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Self
+
+T = TypeVar("T")
 
 # What every key begins with: see ``segment_key``.
 SEGMENTS = "cold/"
@@ -39,10 +46,24 @@ class StoredObject(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColdObjects:
-    """The bucket of the cold tier. ``client`` answers the environment's S3 client."""
+    """The bucket of the cold tier. ``client`` answers the environment's S3 client.
+
+    ``seconds``: what one operation may take; None: what its client lets it. ``until``: when the time for all of them is
+    over, on the monotonic clock.
+    """
 
     bucket: str
     client: Callable[[], Any]
+    seconds: float | None = None
+    until: float | None = None
+
+    def within(self, seconds: float) -> Self:
+        """The same bucket, for no longer than this."""
+        return replace(self, until=monotonic() + seconds)
+
+    def is_late(self) -> bool:
+        """Whether the time that is left may not be enough for one more operation."""
+        return self.until is not None and self.until - monotonic() < (self.seconds or 0)
 
     def put(self, segment: WrittenSegment) -> str | None:
         """Store a segment; its version once S3 has confirmed length and checksum.
@@ -51,21 +72,8 @@ class ColdObjects:
             ColdUnavailableError: S3 did not take it.
             SegmentError: what S3 has is not what was sent.
         """
-        with _translated(segment.key):
-            reply = self.client().put_object(
-                Bucket=self.bucket,
-                Key=segment.key,
-                Body=segment.body,
-                ContentType="application/gzip",
-                ChecksumSHA256=b64encode(segment.sha256).decode(),
-            )
-        version: str | None = reply.get("VersionId")
-        with _translated(segment.key):
-            found = self.client().head_object(
-                Bucket=self.bucket, Key=segment.key, ChecksumMode="ENABLED", **_version(version)
-            )
-        checksum = found.get("ChecksumSHA256")
-        if found["ContentLength"] != len(segment.body) or checksum not in (None, b64encode(segment.sha256).decode()):
+        version, size, checksum = self._answer(segment.key, partial(self._put, segment))
+        if size != len(segment.body) or checksum not in (None, _checksum(segment)):
             raise SegmentError(segment.key, "S3 holds something else than was written")
         return version
 
@@ -140,18 +148,54 @@ class ColdObjects:
         Raises:
             ColdUnavailableError.
         """
-        with _translated(key):
-            self.client().delete_object(Bucket=self.bucket, Key=key)
+        self._answer(key, lambda client: client.delete_object(Bucket=self.bucket, Key=key))
+
+    def _put(self, segment: WrittenSegment, client: Any) -> tuple[str | None, int, str | None]:
+        reply = client.put_object(
+            Bucket=self.bucket,
+            Key=segment.key,
+            Body=segment.body,
+            ContentType="application/gzip",
+            ChecksumSHA256=_checksum(segment),
+        )
+        version: str | None = reply.get("VersionId")
+        found = client.head_object(Bucket=self.bucket, Key=segment.key, ChecksumMode="ENABLED", **_version(version))
+        return version, _length(segment.key, found), found.get("ChecksumSHA256")
 
     def _read(self, stored: StoredObject, part: BlockRange | None = None) -> bytes:
         wanted = {} if part is None else {"Range": f"bytes={part.first}-{part.last}"}
-        with _translated(stored.key):
-            reply = self.client().get_object(Bucket=self.bucket, Key=stored.key, **_version(stored.version), **wanted)
-            body: bytes = reply["Body"].read()
+
+        def read(client: Any) -> tuple[dict[str, Any], bytes]:
+            reply = client.get_object(Bucket=self.bucket, Key=stored.key, **_version(stored.version), **wanted)
+            with closing(reply["Body"]) as body:
+                _length(stored.key, reply)
+                return reply, body.read()
+
+        reply, body = self._answer(stored.key, read)
         if part is not None and "ContentRange" not in reply:
             # A server may answer a range with the whole (RFC 9110, section 14.2); the emulator does so for a version.
             return body[part.first : part.last + 1]
         return body
+
+    def _answer(self, key: str, ask: Callable[[Any], T]) -> T:
+        client = self.client()  # the first call makes it, which is no fault of S3
+        left = [] if self.seconds is None else [self.seconds]
+        if self.until is not None:
+            left.append(self.until - monotonic())
+        with _translated(key):
+            return in_time(lambda: ask(client), max(0, min(left))) if left else ask(client)
+
+
+def _checksum(segment: WrittenSegment) -> str:
+    return b64encode(segment.sha256).decode()
+
+
+def _length(key: str, reply: Mapping[str, Any]) -> int:
+    """What S3 says the length is; without it the body's end would be wherever the connection broke."""
+    try:
+        return int(reply["ContentLength"])
+    except KeyError:
+        raise ColdUnavailableError(f"{key}: the answer broke off in its head") from None
 
 
 def _version(version: str | None) -> dict[str, str]:
@@ -161,6 +205,7 @@ def _version(version: str | None) -> dict[str, str]:
 @contextmanager
 def _translated(key: str) -> Iterator[None]:
     from botocore.exceptions import BotoCoreError, ClientError
+    from urllib3.exceptions import HTTPError
 
     try:
         yield
@@ -171,5 +216,7 @@ def _translated(key: str) -> Iterator[None]:
         if code in _ALTERED:
             raise SegmentError(key, "is not as long as the catalogue says") from error
         raise ColdUnavailableError(f"{key}: {error}") from error
-    except BotoCoreError as error:
+    except TimeoutError as error:
+        raise ColdUnavailableError(f"{key}: no answer in time") from error
+    except (BotoCoreError, HTTPError) as error:
         raise ColdUnavailableError(f"{key}: {error}") from error

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from hourbell.cold.errors import SegmentError
 from hourbell.cold.objects import ColdObjects, StoredObject
+from hourbell.cold.patience import REQUEST_SECONDS
 from hourbell.cold.record import ColdJob, decode_record, encode_record, record_id
 from hourbell.cold.segment import BlockRange, blocks_after
 from hourbell.domain.ids import job_due_hour
@@ -48,15 +49,16 @@ def find_cold_job(database: Database, objects: ColdObjects, tenant_id: UUID, job
 
     One transaction and one read of S3, unless segments of the bucket overlap there: they are written in the order of
     ids, and ids are made in the order of time. An object that went away meanwhile is asked for in the catalogue once
-    more.
+    more. All of that within ``REQUEST_SECONDS``.
 
     Raises:
-        ColdUnavailableError: S3 does not answer.
+        ColdUnavailableError: S3 does not answer in time.
         SegmentError: the segment that should hold the job is missing or damaged.
     """
     due_hour = job_due_hour(job_id)
     if due_hour == 0:
         return None
+    objects = objects.within(REQUEST_SECONDS)
     first = _find_once(database, objects, tenant_id, job_id, due_hour)
     if not isinstance(first, SegmentError):
         return first
@@ -113,7 +115,9 @@ def read_cold_jobs(
     limit: int,
     max_reads: int | None = None,
 ) -> ReadJobs:
-    """As ``list_cold_jobs``, with no more than about ``max_reads`` reads of S3; but some way it always gets.
+    """As ``list_cold_jobs``, with no more than about ``max_reads`` reads of S3, and while ``objects`` has time.
+
+    But some way it always gets.
 
     Raises:
         ColdUnavailableError, SegmentError.
@@ -136,7 +140,7 @@ def read_cold_jobs(
             job = decode_record(line)
             if job.tenant_id == tenant_id:
                 found.append(job)
-        if len(found) == limit or (max_reads is not None and reads.count >= max_reads):
+        if len(found) == limit or (max_reads is not None and reads.count >= max_reads) or objects.is_late():
             return ReadJobs(found, job_id, reads.count)
     return ReadJobs(found, None, reads.count)
 

@@ -43,6 +43,14 @@ class ColdLease:
 
         return self.database.run(work)
 
+    def keep(self) -> None:
+        """Renew it, before something that takes time and no transaction.
+
+        Raises:
+            ColdLeaseHeldError: somebody else has it.
+        """
+        self.run(lambda _connection, _at: None)
+
     @contextmanager
     def released(self) -> Iterator[None]:
         """Give the lease back at the end, also after an error."""

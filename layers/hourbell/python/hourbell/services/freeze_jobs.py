@@ -13,7 +13,8 @@
    are deleted a day later, when no reader can be at them any more.
 5. A day after an hour is over: delete its objects, then forget the hour and its tombstones.
 
-What S3 refuses stays where it was and is tried at the next tick.
+What S3 refuses stays where it was and is tried at the next tick. S3 may be slow: the lease is renewed before each
+operation that waits for it, no transaction is open meanwhile, and one who lost the lease all the same writes nothing.
 """
 
 from __future__ import annotations
@@ -53,19 +54,26 @@ logger = logging.getLogger(__name__)
 PUTS_AT_ONCE = 16
 PAGE, PAGE_BYTES = 5_000, 8 * 1024 * 1024
 REMOVE_AT_ONCE = 500
+# After so many refusals S3 is taken to be away; the next tick tries again.
+REFUSALS = PUTS_AT_ONCE
 # How long what is over stays, for readers that are still at it and for whoever looks into an accident.
 GRACE = timedelta(days=1)
 
 
 @dataclass(slots=True, kw_only=True)
 class Frozen:
-    """What one freezing did. ``unstored``: objects that S3 did not take; ``broken``: keys that cannot be read."""
+    """What one freezing did.
+
+    ``unstored``: objects that S3 did not take; ``unread``: those to be merged that it did not answer for; ``broken``:
+    keys that cannot be read.
+    """
 
     jobs: int = 0
     segments: int = 0
     merged: int = 0
     removed: int = 0
     unstored: int = 0
+    unread: int = 0
     broken: list[str] = field(default_factory=list)
     held_elsewhere: bool = False
     drained: bool = True
@@ -140,14 +148,20 @@ class _Freezer:
     def _store(self, drafts: Iterator[_Draft]) -> None:
         """Store drafts, a group at a time: all its objects, then one transaction."""
         for group in _groups(drafts):
+            self._lease.keep()
             versions = self._put_all(group)
             stored = [(draft, version[0]) for draft, version in zip(group, versions, strict=True) if version]
             self.total.unstored += len(group) - len(stored)
             if stored:
                 self._enter(stored)
-            if not self._time_left():
-                self.total.drained = False
+            if not self._may_go_on():
                 return
+
+    def _may_go_on(self) -> bool:
+        """Whether there is time left, and an S3 to use it with."""
+        goes_on = self._time_left() and self.total.unstored + self.total.unread < REFUSALS
+        self.total.drained &= goes_on
+        return goes_on
 
     def _put_all(self, group: Sequence[_Draft]) -> list[tuple[str | None] | None]:
         self._objects.client()  # built once, before the threads want it
@@ -202,6 +216,8 @@ class _Freezer:
             segments = {segment.segment_id: segment for segment in group}
             sizes = [(one.segment_id, Sized(one.jobs, one.text_bytes)) for one in segments.values()]
             for chosen in choose_merges(sizes):
+                if not self._may_go_on():
+                    return
                 draft = self._merged(due_hour, [segments[one] for one in chosen], at)
                 if draft is not None:
                     yield draft
@@ -209,13 +225,17 @@ class _Freezer:
     def _merged(self, due_hour: int, segments: Sequence[LiveSegment], at: datetime) -> _Draft | None:
         parts: list[list[bytes]] = []
         for segment in segments:
+            self._lease.keep()
             try:
                 parts.append(read_lines(self._objects, StoredObject(*segment.place)))
             except SegmentError as error:
                 self._broken(segment.segment_id, error)
                 return None
             except ColdUnavailableError as error:
+                self.total.unread += 1
                 logger.warning("segment not read", extra={"action": "merge", "error": str(error)})
+                return None
+            if not self._time_left():
                 return None
         lines = [line for line, _ in groupby(merge(*parts))]
         return _Draft(
@@ -242,15 +262,17 @@ class _Freezer:
             limit=REMOVE_AT_ONCE,
         )
         while self._time_left() and (found := self._lease.database.run(find)):
-            try:
-                for _, key in found:
+            for segment_id, key in found:
+                if not self._may_go_on():
+                    return
+                try:
                     self._objects.delete(key)
-            except ColdUnavailableError as error:
-                logger.warning("segment not removed", extra={"action": "remove", "error": str(error)})
-                return
-            ids = [segment_id for segment_id, _ in found]
-            self._lease.run(partial(_forget, ids))
-            self.total.removed += len(found)
+                except ColdUnavailableError as error:
+                    logger.warning("segment not removed", extra={"action": "remove", "error": str(error)})
+                    return
+                # one by one: however slow S3 is, what was done is not done again
+                self._lease.run(partial(_forget, [segment_id]))
+                self.total.removed += 1
         self._lease.run(
             lambda connection, _: cold_segments.delete_buckets(connection, retired_before=long_ago, last_hour=last_hour)
         )

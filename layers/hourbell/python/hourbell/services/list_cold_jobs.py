@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
+from hourbell.cold.patience import REQUEST_SECONDS
 from hourbell.cold.record import ColdJob
 from hourbell.domain.ids import due_hour_of
 from hourbell.services.cold_jobs import ReadJobs, find_cold_job, read_cold_jobs
@@ -59,13 +60,14 @@ def list_cold_jobs(
     """
     if scheduler.cold is None:
         return ColdPage(jobs=(), then=None)
-    read = partial(read_cold_jobs, scheduler.database, scheduler.cold, tenant_id)
+    objects = scheduler.cold.within(REQUEST_SECONDS)
+    read = partial(read_cold_jobs, scheduler.database, objects, tenant_id)
     first = ALL_HOURS[0] if position is None else position.due_hour
     last = ALL_HOURS[1] if due_before is None else due_hour_of(due_before - _ONE_MS)
     counts = scheduler.database.run(
         lambda c: cold.count_cold_jobs(c, tenant_id, hours=(first, last), limit=HOURS_PER_PAGE)
     )
-    found, then = _collect(read, sorted(counts), position, limit)
+    found, then = _collect(read, sorted(counts), position, limit, objects.is_late)
     if due_before is not None:
         found = [job for job in found if job.scheduled_for < due_before]
 
@@ -93,12 +95,16 @@ def find_cold_job_by_name(scheduler: Scheduler, tenant_id: UUID, name: str, *, n
 
 
 def _collect(
-    read: Callable[..., ReadJobs], due_hours: Sequence[int], position: ColdPosition | None, limit: int
+    read: Callable[..., ReadJobs],
+    due_hours: Sequence[int],
+    position: ColdPosition | None,
+    limit: int,
+    is_late: Callable[[], bool],
 ) -> tuple[list[ColdJob], ColdPosition | None]:
     found: list[ColdJob] = []
     reads = 0
     for due_hour in due_hours:
-        if len(found) >= limit or reads >= READS_PER_PAGE:
+        if len(found) >= limit or reads >= READS_PER_PAGE or (reads and is_late()):
             return found, ColdPosition(due_hour=due_hour, after_id=None)
         here = position if position is not None and position.due_hour == due_hour else None
         hour = read(

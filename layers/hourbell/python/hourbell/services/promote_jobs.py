@@ -135,6 +135,7 @@ class _Loader:
                 return
 
     def _promote_segment(self, due_hour: int, segment: UnpromotedSegment) -> None:
+        self._lease.keep()  # S3 may take its time
         try:
             body = self._objects.get(StoredObject(*segment.place))
             for lines in _chunks(_lines(segment, body), self._chunk):
