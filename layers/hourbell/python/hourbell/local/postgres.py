@@ -104,8 +104,10 @@ class EmbeddedPostgres:
         process = self.find()
         if process is not None:
             end([process], ask=signal.SIGINT, patience=_STOP_TIMEOUT_SECONDS)
-        for data in self._data_places():
-            (data / "postmaster.pid").unlink(missing_ok=True)
+        # What a killed server left: its id may be somebody else's by now, or a zombie's that nobody reaps.
+        left = [data / "postmaster.pid" for data in self._data_places()]
+        for lock in (*left, *self.sockets.glob(".s.PGSQL.*.lock")):
+            lock.unlink(missing_ok=True)
 
     def find(self) -> psutil.Process | None:
         """The running server of this cluster, whoever started it."""
