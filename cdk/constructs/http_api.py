@@ -17,7 +17,7 @@ from cdk.constructs.logs import log_group
 from cdk.settings import StageSettings
 
 # What anyone may read; everything else needs a key.
-OPEN_ROUTES = ("/v1/health", "/openapi.json", "/docs")
+OPEN_ROUTES = ("/v1/health", "/openapi.json", "/docs", "/console")
 ACCESS_LOG_FIELDS = {
     "request_id": "$context.requestId",
     "requested_at": "$context.requestTime",

@@ -11,7 +11,7 @@ from tests.infrastructure.templates import Assembly, Synthesise
 def test_health_and_documentation_are_open_and_everything_else_needs_a_key(assembly: Assembly) -> None:
     routes = {route.properties["RouteKey"]: route.properties for route in assembly.of_type("AWS::ApiGatewayV2::Route")}
     open_routes = {key for key, route in routes.items() if route["AuthorizationType"] == "NONE"}
-    assert open_routes == {"GET /v1/health", "GET /openapi.json", "GET /docs"}
+    assert open_routes == {"GET /v1/health", "GET /openapi.json", "GET /docs", "GET /console"}
     assert set(routes) - open_routes == {"ANY /{proxy+}"}
     assert routes["ANY /{proxy+}"]["AuthorizationType"] == "CUSTOM"
 

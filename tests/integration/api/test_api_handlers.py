@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -119,11 +122,12 @@ def test_a_stage_lets_targets_name_what_its_settings_list(functions, key, target
         assert json.loads(reply["body"])["errors"][0]["field"] == field
 
 
-def test_health_document_and_page_need_no_key(functions):
+def test_health_document_and_pages_need_no_key(functions):
     _, api = functions
 
-    health, document, page = (
-        api(gateway_event("GET", path, body=None), None) for path in ("/v1/health", "/openapi.json", "/docs")
+    health, document, page, console = (
+        api(gateway_event("GET", path, body=None), None)
+        for path in ("/v1/health", "/openapi.json", "/docs", "/console")
     )
 
     assert (health["statusCode"], health["body"]) == (200, '{"status":"ok"}')
@@ -132,6 +136,35 @@ def test_health_document_and_page_need_no_key(functions):
     assert page["headers"]["Content-Type"].startswith("text/html")
     assert "http://" not in page["body"]
     assert "https://" not in page["body"]
+    assert console["headers"]["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("path", ["/docs", "/console"])
+def test_a_page_runs_what_stands_in_it_and_nothing_else(functions, path: str):
+    _, api = functions
+
+    page = api(gateway_event("GET", path, body=None), None)
+
+    policy = page["headers"]["Content-Security-Policy"]
+    sources = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert sources == {
+        "default-src": "'none'",
+        "style-src": source_of("style", page["body"]),
+        "script-src": source_of("script", page["body"]),
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    assert page["headers"]["X-Content-Type-Options"] == "nosniff"
+    assert page["headers"]["Referrer-Policy"] == "no-referrer"
+    assert page["headers"]["Cache-Control"] == "no-cache"
+
+
+def source_of(tag: str, page: str) -> str:
+    """What the policy has to say of the page's only block of this kind."""
+    [block] = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+    return "'sha256-" + base64.b64encode(hashlib.sha256(block.encode()).digest()).decode() + "'"
 
 
 def test_a_database_that_is_away_is_503(environment, monkeypatch):

@@ -22,6 +22,8 @@ UNWANTED = {
         "hourbell.api.openapi",
         "hourbell.api.schemas",
         "hourbell.api.docs_page",
+        "hourbell.api.console_page",
+        "hourbell.api.page_policy",
     ),
     "authorizer": (
         "boto3",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
+from hourbell.api.page_policy import page_headers
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }
@@ -91,14 +90,7 @@ fetch("openapi.json").then((reply) => reply.json()).then((found) => {
 """
 
 
-def _hash(text: str) -> str:
-    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-
-
-PAGE_POLICY = (
-    f"default-src 'none'; style-src {_hash(_STYLE)}; script-src {_hash(_SCRIPT)}; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+PAGE_HEADERS = page_headers(style=_STYLE, script=_SCRIPT)
 
 PAGE = f"""<!doctype html>
 <html lang="en">

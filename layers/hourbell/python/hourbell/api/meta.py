@@ -1,4 +1,4 @@
-"""The operations that need no key: health, the OpenAPI document and the page that shows it."""
+"""The operations that need no key: health, the OpenAPI document, the page that shows it, the console."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from functools import cache
 
 from hourbell.api.calls import Call, Reply
 from hourbell.api.operations import Operation
+
+_HTML = "text/html; charset=utf-8"
 
 
 def check_health(call: Call) -> Reply:
@@ -21,10 +23,16 @@ def show_openapi(_call: Call) -> Reply:
 
 def show_docs(_call: Call) -> Reply:
     """One page that reads the document beside it and nothing else."""
-    from hourbell.api.docs_page import PAGE, PAGE_POLICY
+    from hourbell.api.docs_page import PAGE, PAGE_HEADERS
 
-    headers = {"Content-Security-Policy": PAGE_POLICY, "X-Content-Type-Options": "nosniff"}
-    return Reply(body=PAGE, content_type="text/html; charset=utf-8", headers=headers)
+    return Reply(body=PAGE, content_type=_HTML, headers=PAGE_HEADERS)
+
+
+def show_console(_call: Call) -> Reply:
+    """One page that calls the API beside it, with the key that its reader pastes."""
+    from hourbell.api.console_page import PAGE, PAGE_HEADERS
+
+    return Reply(body=PAGE, content_type=_HTML, headers=PAGE_HEADERS)
 
 
 @cache
@@ -61,6 +69,16 @@ OPERATIONS = (
         name="showDocs",
         summary="This document as a page",
         handle=show_docs,
+        scope=None,
+        reply="Text",
+        content_type="text/html",
+    ),
+    Operation(
+        method="GET",
+        path="/console",
+        name="showConsole",
+        summary="The web console",
+        handle=show_console,
         scope=None,
         reply="Text",
         content_type="text/html",

@@ -40,7 +40,8 @@ def status(*, as_json: AsJson = False) -> None:
 
     record = CloudRecord.read(StateDirectory.of(Project.find())) or CloudRecord()
     if as_json:
-        print_json({"up": record.is_up, **record.to_json()})
+        console_url = None if record.url is None else _console_url(record.url)
+        print_json({"up": record.is_up, "console": console_url, **record.to_json()})
     elif record.is_up:
         _print_cloud(Cloud.of(record))
     else:
@@ -98,11 +99,21 @@ def _bring_up(project: Project, state: StateDirectory) -> Cloud:
     return cloud.up(project, state, progress=StepPrinter(console(stderr=True)))
 
 
+def _console_url(url: str) -> str:
+    return f"{url}/console"
+
+
 def _print_cloud(running: Cloud) -> None:
     from hourbell.local.receiver import RECEIVER_PORT
 
     print_fields(
-        {"URL": running.url, "API key": running.api_key, "Database": running.database, "AWS": running.endpoint}
+        {
+            "URL": running.url,
+            "Console": _console_url(running.url),
+            "API key": running.api_key,
+            "Database": running.database,
+            "AWS": running.endpoint,
+        }
     )
     typer.echo()
     typer.echo("Next:")

@@ -1,0 +1,110 @@
+// The list of jobs.
+
+const JOB_FILTERS = ["q", "state", "tag", "name_prefix", "target", "tier", "due_before"];
+const COLD_FILTERS = ["tier", "due_before"];
+
+function Jobs({ query }) {
+  const cold = query.tier === "cold";
+  const usable = Object.fromEntries(Object.entries(query).filter(([name]) => name === "cursor" || (cold ? COLD_FILTERS : JOB_FILTERS).includes(name)));
+  const asked = { ...usable, tag: (usable.tag ?? "").split(/\s+/), due_before: usable.due_before };
+  const jobs = useData(address("v1/jobs", { ...asked, limit: 50 }), { every: 10 * SECOND, keep: true });
+  const filtered = JOB_FILTERS.some((name) => usable[name]);
+  return html`<${Head} title="Jobs" data=${jobs} aside=${html`<a class="button primary" href=${link("jobs/new")}>New job</a>`} />
+    <${Filters} path="jobs" query=${query} fields=${[
+      { name: "q", label: "Search", search: true, placeholder: "words of a name or a tag", off: cold },
+      { name: "state", label: "State", options: [["", "any"], ...JOB_STATES], off: cold },
+      { name: "tag", label: "Tag", placeholder: "team:payments", off: cold },
+      { name: "name_prefix", label: "Name begins with", off: cold },
+      { name: "target", label: "Target", placeholder: "name or id", off: cold },
+      { name: "tier", label: "Tier", options: [["", "hot"], ["cold", "cold"]] },
+      { name: "due_before", label: "Due before", type: "datetime-local" },
+    ]} />
+    ${cold && html`<p class="soft">Cold jobs are far-future one-offs, listed hour by hour; they are found by when they are due, or by their id.</p>`}
+    <${Trouble} data=${jobs} />
+    ${jobs.value ? html`<${JobTable} jobs=${jobs.value.items} behind=${jobs.behind} empty=${emptyJobs(filtered, jobs.value.next_cursor)} />
+      <${Pager} path="jobs" query=${query} next=${jobs.value.next_cursor} shown=${jobs.value.items.length} />` : !jobs.problem && html`<p class="soft waiting">Loading …</p>`}`;
+}
+
+function emptyJobs(filtered, next) {
+  if (next) return "None on this page, and the list goes on.";
+  if (filtered) return html`No job fits these filters. <a href=${link("jobs")}>Show all jobs</a>`;
+  return html`There are no jobs yet. <a href=${link("jobs/new")}>Create the first one</a>`;
+}
+
+const JobTable = ({ jobs, behind, empty }) => html`<${Table} label="Jobs" rows=${jobs} behind=${behind} empty=${empty} columns=${[
+  ["Job", (job) => html`<${JobLink} id=${job.id} name=${job.name} />${Object.keys(job.tags).length > 0 && html` <${Tags} tags=${job.tags} />`}`, "main"],
+  ["State", (job) => html`<${Badge} state=${job.state} />${job.error && html`<span class="flaw" title=${job.error}>cannot be planned</span>`}${job.tier === "cold" && html` <span class="chip">cold</span>`}`],
+  ["Schedule", (job) => html`<${ScheduleText} schedule=${job.schedule} />`],
+  ["Next occurrence", (job) => job.state === "active" && job.next_run_at && html`<${Time} at=${job.next_run_at} />`],
+  ["Target", (job) => html`<${TargetText} job=${job} />`],
+]} />`;
+
+const Tags = ({ tags }) => html`<span class="tags">${Object.entries(tags).map(([name, value]) => html`<a class="chip" key=${name} href=${link("jobs", { tag: `${name}:${value}` })}>${name}:${value}</a>`)}</span>`;
+
+function ScheduleText({ schedule }) {
+  if (schedule.cron) return html`<code>${schedule.cron}</code> <span class="soft">${schedule.timezone}</span>`;
+  if (schedule.every) return html`every ${plainDuration(schedule.every)}`;
+  return html`once, <code>${schedule.at.replace("T", " ")}</code> <span class="soft">${schedule.timezone}</span>`;
+}
+
+function inlineText(target) {
+  const [kind, destination] = Object.entries(target).find(([, value]) => value !== null && typeof value === "object") ?? ["", {}];
+  const where = destination.url ?? destination.arn ?? destination.queue_url ?? destination.topic_arn ?? destination.state_machine_arn ?? destination.bus ?? "";
+  return { kind, where };
+}
+
+function TargetText({ job }) {
+  if (typeof job.target === "string") return html`<a href=${link("targets", { name: job.target })} class="name">${job.target}</a>`;
+  const { kind, where } = inlineText(job.target);
+  return html`<span class="soft">${kind}</span> <span class="where">${where}</span>`;
+}
+
+// --- filters of a list, which stand in the address ---
+
+const TYPING_PAUSE = 350;
+
+function Filters({ path, query, fields }) {
+  const set = (name, value) => go(path, { ...query, [name]: value, cursor: "" });
+  const used = fields.some(({ name }) => query[name]);
+  return html`<form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
+    ${fields.map((field) => html`<${Filter} key=${field.name} ...${field} value=${query[field.name] ?? ""} set=${(value) => set(field.name, value)} />`)}
+    ${used && html`<a class="button" href=${link(path)}>Clear</a>`}
+  </form>`;
+}
+
+function Filter({ name, label, options, type = "text", placeholder, search, off, value, set }) {
+  const id = `filter-${name}`;
+  const control = options
+    ? html`<${Choice} id=${id} value=${value} options=${options} disabled=${off} onChange=${set} />`
+    : html`<${Typed} id=${id} type=${type} placeholder=${placeholder} search=${search} off=${off} value=${value} set=${set} />`;
+  return html`<div class=${search ? "filter wide" : "filter"}><label for=${id}>${label}</label>${control}</div>`;
+}
+
+// Whether a page with a search is opened for its search.
+let searchWanted = false;
+
+// Takes effect a moment after the last letter, or at once with Enter.
+function Typed({ id, type, placeholder, search, off, value, set }) {
+  const isTime = type === "datetime-local";
+  const shown = isTime ? toInput(value).slice(0, 16) : value;
+  const [text, setText] = useState(shown);
+  const timer = useRef();
+  useEffect(() => setText(shown), [shown]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => {
+    if (!search || !searchWanted) return;
+    searchWanted = false;
+    document.getElementById(id).focus();
+  }, []);
+  const settle = (next) => {
+    clearTimeout(timer.current);
+    set(isTime ? fromInput(next) : next.trim());
+  };
+  const type_ = (next) => {
+    setText(next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => settle(next), TYPING_PAUSE);
+  };
+  return html`<${Input} id=${id} type=${search ? "search" : type} placeholder=${placeholder} disabled=${off} value=${text} data-search=${search ? "" : undefined}
+    aria-keyshortcuts=${search ? "/" : undefined} onChange=${type_} onKeyDown=${(event) => event.key === "Enter" && settle(event.target.value)} />`;
+}
