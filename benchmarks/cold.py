@@ -1,12 +1,13 @@
-"""The cold tier: ``python -m benchmarks.cold [--json] [--jobs N] [--s3 memory|server|URL]``.
+"""The cold tier: ``python -m benchmarks.cold [--json] [--jobs N] [--s3 memory|server|URL] [--only PART] [--full]``.
 
     freeze    N jobs spread over 4,380 hours: jobs a second, objects, PUTs a million jobs, bytes a job
     promote   N jobs of one hour: seconds, and the peak memory of the process that promotes them
-    look up   one job of an hour with 1,000 segments, by its id
-    table     what Postgres keeps with 1 % of the jobs hot, beside all of them
+    lookup    one job of an hour with 1,000 segments, by its id
+    size      PostgreSQL with ten million pending jobs, 1 % of them hot, beside all of them: ``benchmarks.cold_size``
+    trickle   PUTs a million jobs that come slowly: ``benchmarks.cold_trickle``
 
 S3 is the AWS emulator's (``server``, a process of its own, over HTTP), a bucket in memory (to see what is left when S3
-costs nothing) or any endpoint. The tables of ten million are computed from the bytes a job that are measured here.
+costs nothing) or any endpoint. Size and trickle only count what is there: their bucket is in memory.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from uuid import UUID
 
 import psycopg
 from hourbell.cold.objects import ColdObjects
-from hourbell.cold.policy import FEW
 from hourbell.cold.record import ColdJob, encode_record
 from hourbell.cold.segment import SEGMENT_RECORDS
 from hourbell.domain.cold import hour_start
@@ -51,8 +51,6 @@ SEGMENTS = 1_000
 LOOK_UPS = 2_000
 TENANT = TARGET = UUID("01900000-0000-7000-8000-000000000001")
 BUCKET = "cold-benchmark"
-HOT_OF_TEN_MILLION = 100_000
-TEN_MILLION = 10_000_000
 PAYLOAD = '{"order":%d,"action":"remind","channel":"mail","locale":"de-DE"}'
 
 
@@ -65,6 +63,9 @@ class MemoryS3:
     def put_object(self, *, Key: str, Body: bytes, ChecksumSHA256: str, **_: Any) -> dict[str, Any]:  # noqa: N803
         self.objects[Key] = Body
         return {"ChecksumSHA256": ChecksumSHA256}
+
+    def delete_object(self, *, Key: str, **_: Any) -> None:  # noqa: N803
+        del self.objects[Key]
 
     def head_object(self, *, Key: str, **_: Any) -> dict[str, Any]:  # noqa: N803
         return {"ContentLength": len(self.objects[Key])}
@@ -142,23 +143,38 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--jobs", type=int, default=1_000_000)
     parser.add_argument("--s3", default="server")
-    parser.add_argument("--only", choices=("freeze", "promote", "look-up", "table"))
+    parser.add_argument("--only", choices=(*TIMED, "size", "trickle"))
+    parser.add_argument("--full", action="store_true", help="size and trickle: all of it, and no share")
     asked = parser.parse_args()
     figures: dict[str, Any] = {"jobs": asked.jobs, "s3": asked.s3}
-    parts: dict[str, Callable[..., dict[str, Any]]] = {
-        "freeze": freeze,
-        "promote": promote,
-        "look-up": look_up,
-        "table": table,
-    }
-    with throwaway_postgres(settings=SERVER) as server, s3_client(asked.s3) as client:
-        for name, part in parts.items():
-            if asked.only in (None, name):
-                conninfo = fresh_database(server, "cold_" + name.replace("-", "_"))
-                figures.update(part(conninfo, client, asked.jobs))
-    if "hot_bytes_per_job" in figures and "catalogue_bytes_per_job" in figures:
-        figures.update(ten_million(figures))
+    with throwaway_postgres(settings=SERVER) as server:
+        if asked.only in (None, *TIMED):
+            with s3_client(asked.s3) as client:
+                for name, part in TIMED.items():
+                    if asked.only in (None, name):
+                        figures.update(part(fresh_database(server, f"cold_{name}"), client, asked.jobs))
+        if asked.only in (None, "size"):
+            figures.update(size(server, full=asked.full))
+        if asked.only in (None, "trickle"):
+            figures.update(trickle(server, full=asked.full))
     report(figures, as_json=asked.json)
+
+
+def size(server: Any, *, full: bool) -> dict[str, Any]:
+    """One database after the other: all hot is ten gigabytes."""
+    from benchmarks.cold_size import all_hot, one_percent_hot
+
+    few = one_percent_hot(fresh_database(server, "cold_size"), full=full)
+    every = all_hot(fresh_database(server, "cold_size_all"))
+    with psycopg.connect(server.conninfo(), autocommit=True) as connection:
+        connection.execute("drop database cold_size_all")
+    return few | every
+
+
+def trickle(server: Any, *, full: bool) -> dict[str, Any]:
+    from benchmarks import cold_trickle
+
+    return cold_trickle.trickle(lambda name: fresh_database(server, f"cold_{name}"), full=full)
 
 
 def fresh_database(server: Any, name: str) -> str:
@@ -335,38 +351,6 @@ def look_up(conninfo: str, client: Any, jobs: int) -> dict[str, Any]:
     }
 
 
-def table(conninfo: str, _client: Any, jobs: int) -> dict[str, Any]:
-    """Bytes of Postgres a job, hot and in the intake, with their indexes."""
-    sample = min(jobs, 200_000)
-    due_hour = due_hour_of(NOW) + 48
-    fill_intake(conninfo, sample, lambda _: due_hour)
-    intake = relation_bytes(conninfo, "cold_intake") / sample
-    database = Database(conninfo)
-    promote_jobs(
-        database,
-        ColdObjects(bucket=BUCKET, client=dict),
-        owner="benchmark",
-        zone_data="2026c",
-        time_left=lambda: True,
-        now=hour_start(due_hour - 2),
-    )
-    database.close()
-    hot = relation_bytes(conninfo, "job", "due") / sample
-    return {"hot_bytes_per_job": round(hot), "intake_bytes_per_job": round(intake)}
-
-
-def ten_million(figures: dict[str, Any]) -> dict[str, Any]:
-    """What Postgres keeps of ten million pending jobs: all of them hot; one in a hundred hot, and the rest cold."""
-    hot, catalogue = figures["hot_bytes_per_job"], figures["catalogue_bytes_per_job"]
-    cold = TEN_MILLION - HOT_OF_TEN_MILLION
-    # What is left in the intake is bounded by the hours, not by the jobs: at most FEW - 1 of each.
-    intake = HOURS * FEW / 2 * figures["intake_bytes_per_job"]
-    return {
-        "postgres_10m_all_hot_mib": round(hot * TEN_MILLION / 2**20),
-        "postgres_10m_one_percent_hot_mib": round((hot * HOT_OF_TEN_MILLION + catalogue * cold + intake) / 2**20),
-    }
-
-
 def relation_bytes(conninfo: str, *names: str) -> float:
     """Tables with their indexes."""
     with psycopg.connect(conninfo, autocommit=True) as connection:
@@ -376,9 +360,12 @@ def relation_bytes(conninfo: str, *names: str) -> float:
         )
 
 
-def rows(conninfo: str, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+def rows(conninfo: str, statement: str, **values: Any) -> list[tuple[Any, ...]]:
     with psycopg.connect(conninfo) as connection:
         return connection.execute(statement, values or None).fetchall()  # type: ignore[arg-type]
+
+
+TIMED: dict[str, Callable[[str, Any, int], dict[str, Any]]] = {"freeze": freeze, "promote": promote, "lookup": look_up}
 
 
 def report(figures: dict[str, Any], *, as_json: bool) -> None:
