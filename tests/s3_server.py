@@ -19,6 +19,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 PATIENCE_SECONDS = 30
+LONG_AGO = "2020-01-01T00:00:00.000Z"
 
 FAULTS = (
     "500",
@@ -171,7 +172,10 @@ class _Handler(BaseHTTPRequestHandler):
         return status, {"x-amz-version-id": version.name}, b""
 
     def _found(self) -> tuple[int, dict[str, str], bytes]:
-        (name,) = parse_qs(urlsplit(self.path).query).get("versionId", [None])
+        query = parse_qs(urlsplit(self.path).query)
+        if "list-type" in query:
+            return self._listed()
+        (name,) = query.get("versionId", [None])
         version = self.server.find(self._key(), name)
         if version is None or version.body is None:
             return _problem(404, "NoSuchKey")
@@ -185,6 +189,12 @@ class _Handler(BaseHTTPRequestHandler):
             return _problem(416, "InvalidRange")
         part = version.body[first : last + 1]
         return 206, {**headers, "Content-Range": f"bytes {first}-{first + len(part) - 1}/{size}"}, part
+
+    def _listed(self) -> tuple[int, dict[str, str], bytes]:
+        keys = [key for key in sorted(self.server.versions) if self.server.find(key, None)]
+        items = "".join(f"<Contents><Key>{key}</Key><LastModified>{LONG_AGO}</LastModified></Contents>" for key in keys)
+        body = f"<ListBucketResult><IsTruncated>false</IsTruncated>{items}</ListBucketResult>"
+        return 200, {"Content-Type": "application/xml"}, body.encode()
 
     def _head(self, status: int, headers: dict[str, str], size: int) -> None:
         self.send_response(status)

@@ -27,6 +27,7 @@ from hourbell.environment import make_cold_objects
 from hourbell.services import freeze_jobs, list_cold_jobs
 from hourbell.services.jobs import Scheduler
 from hourbell.services.scan_shards import ScanRange, scan_shards
+from hourbell.services.verify_cold import verify_cold
 from hourbell.store.cold_leases import TTL
 from hourbell.store.connection import Database
 
@@ -208,7 +209,7 @@ def test_no_transaction_is_open_and_the_lease_is_new_whenever_s3_is_waited_for(
         def watch(method: str) -> None:
             (open_ones,) = connection.execute(
                 "select count(*) from pg_stat_activity where datname = current_database() and xact_start is not null "
-                "and pid <> pg_backend_pid()"
+                "and backend_type = 'client backend' and pid <> pg_backend_pid()"
             ).fetchone() or (None,)
             (renewal,) = connection.execute(
                 "select xmin::text from cold_lease order by age(xmin) limit 1"
@@ -274,6 +275,21 @@ def test_who_waited_for_s3_past_the_lease_writes_nothing_more(
 
     assert done[0].jobs == 0
     assert world.seed.rows("select * from cold_segment, job order by 1, 2") == before
+    world.check()
+    everything_fires_once(world)
+
+
+def test_a_put_that_s3_carries_out_late_takes_no_segment_away(world: World, s3: FaultyS3):
+    """It makes the version that the catalogue names an old one; S3 removes those after a month."""
+    jobs = with_segments(world, 1).accept(DUE, 4)
+    s3.fail("reset after", "PUT", times=1)
+    assert world.freeze().segments == 1
+    for key, versions in s3.versions.items():
+        s3.put(key, versions[-1].body)
+        del versions[:-1]
+
+    assert [world.find(job.job_id) for job in jobs] == jobs
+    assert list(verify_cold(world.database, world.objects, now=world.now)) == []
     world.check()
     everything_fires_once(world)
 

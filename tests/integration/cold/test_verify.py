@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
+from hourbell.cold.objects import ColdObjects
 from hourbell.cold.record import encode_record
 from hourbell.cold.segment import BLOCK_RECORDS, BlockError, scan_segment, write_segment
 from hourbell.domain.ids import due_hour_of
+from hourbell.services import verify_cold as service
 from hourbell.services.verify_cold import Flaw, plan_repairs, verify_cold
+from hourbell.store.connection import Database
 
 from tests.cold_jobs import cold_job, hours
-from tests.integration.cold.world import World
+from tests.integration.cold.world import FaultyObjects, World
 from tests.seeds import T0, Seeder
 
 DUE = T0 + hours(40)
 HOUR = due_hour_of(DUE)
+
+
+CENTURY = timedelta(days=36_500)
+
+
+@pytest.fixture(autouse=True)
+def old_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3's clock here is the real one, and the world's is not: whatever is there has been there for long."""
+    monkeypatch.setattr(service, "ON_ITS_WAY", -CENTURY)
 
 
 @pytest.fixture
@@ -133,6 +146,36 @@ def test_what_a_crash_left_is_named_and_removed(frozen: World):
     assert (flaw.kind, flaw.key, flaw.harms) == (Flaw.LEFTOVER, copies.key, False)
     assert rebuild(frozen) == ["delete it"]
     assert flaws(frozen) == []
+
+
+def test_an_object_that_the_freezer_is_just_about_to_enter_is_left_alone(
+    world: World, objects: ColdObjects, monkeypatch: pytest.MonkeyPatch
+):
+    """Deleted between its PUT and its commit it would be read by its version, and be gone for good in a month."""
+    monkeypatch.setattr(service, "ON_ITS_WAY", CENTURY)
+    world.accept(DUE, 1_000)
+    rebuilt: list[str] = []
+    operator = World(Database(world.database._conninfo), objects, world.seed, world.now)
+    world.objects = FaultyObjects(
+        bucket=objects.bucket, client=objects.client, faults={"after put": lambda: rebuilt.extend(rebuild(operator))}
+    )
+
+    assert world.freeze().segments == 1
+
+    operator.database.close()
+    assert rebuilt == []
+    assert list(objects.list_keys()) == [world.segments()[0][0]]
+
+
+def test_a_segment_that_is_left_as_a_version_only_is_stored_again(frozen: World):
+    key = frozen.segments()[0][0]
+    frozen.objects.delete(key)
+
+    assert flaws(frozen) == [("missing", key)]
+    assert rebuild(frozen) == ["store version 1 of it again, which is whole"]
+    assert flaws(frozen) == []
+    assert key in frozen.objects.list_keys()
+    frozen.check()
 
 
 def test_nothing_of_an_hour_that_is_over_comes_back(frozen: World, seed: Seeder):

@@ -23,6 +23,7 @@ from hourbell.cold.segment import BlockError, BlockRange, WrittenSegment, find_b
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from typing import Self
 
 T = TypeVar("T")
@@ -73,7 +74,7 @@ class ColdObjects:
             SegmentError: what S3 has is not what was sent.
         """
         version, size, checksum = self._answer(segment.key, partial(self._put, segment))
-        if size != len(segment.body) or checksum not in (None, _checksum(segment)):
+        if size != len(segment.body) or checksum not in (None, _base64(segment.sha256)):
             raise SegmentError(segment.key, "S3 holds something else than was written")
         return version
 
@@ -120,15 +121,29 @@ class ColdObjects:
         except RecordError as error:
             raise SegmentError(stored.key, str(error)) from error
 
-    def list_keys(self) -> Iterator[str]:
-        """The keys of all segments that are there now, in their order.
+    def list_keys(self, *, older_than: datetime | None = None) -> Iterator[str]:
+        """The keys of all segments that are there, in their order; of those only that S3 had before this moment.
 
         Raises:
             ColdUnavailableError.
         """
         with _translated(SEGMENTS):
             for page in self.client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=SEGMENTS):
-                yield from (found["Key"] for found in page.get("Contents", ()))
+                for found in page.get("Contents", ()):
+                    if older_than is None or found["LastModified"] < older_than:
+                        yield found["Key"]
+
+    def is_current(self, stored: StoredObject) -> bool:
+        """Whether its newest version is what the catalogue says: S3 keeps all others for some days only.
+
+        Raises:
+            ColdUnavailableError.
+        """
+        try:
+            found = self._answer(stored.key, partial(self._head, stored.key, None))
+        except SegmentError:
+            return False
+        return found == (stored.size, _base64(stored.sha256)) or found == (stored.size, None)
 
     def read_versions(self, key: str) -> Iterator[bytes]:
         """What the object was, the latest version first; also of one that was deleted, as long as S3 keeps them.
@@ -156,22 +171,35 @@ class ColdObjects:
             Key=segment.key,
             Body=segment.body,
             ContentType="application/gzip",
-            ChecksumSHA256=_checksum(segment),
+            ChecksumSHA256=_base64(segment.sha256),
         )
         version: str | None = reply.get("VersionId")
-        found = client.head_object(Bucket=self.bucket, Key=segment.key, ChecksumMode="ENABLED", **_version(version))
-        return version, _length(segment.key, found), found.get("ChecksumSHA256")
+        return version, *self._head(segment.key, version, client)
+
+    def _head(self, key: str, version: str | None, client: Any) -> tuple[int, str | None]:
+        """Length and checksum."""
+        found = client.head_object(Bucket=self.bucket, Key=key, ChecksumMode="ENABLED", **_version(version))
+        return _length(key, found), found.get("ChecksumSHA256")
 
     def _read(self, stored: StoredObject, part: BlockRange | None = None) -> bytes:
+        try:
+            return self._read_version(stored.key, stored.version, part)
+        except SegmentError:
+            if stored.version is None:
+                raise
+        # A PUT that S3 carried out late made its version an old one, which S3 removes in time. One key, one content.
+        return self._read_version(stored.key, None, part)
+
+    def _read_version(self, key: str, version: str | None, part: BlockRange | None) -> bytes:
         wanted = {} if part is None else {"Range": f"bytes={part.first}-{part.last}"}
 
         def read(client: Any) -> tuple[dict[str, Any], bytes]:
-            reply = client.get_object(Bucket=self.bucket, Key=stored.key, **_version(stored.version), **wanted)
+            reply = client.get_object(Bucket=self.bucket, Key=key, **_version(version), **wanted)
             with closing(reply["Body"]) as body:
-                _length(stored.key, reply)
+                _length(key, reply)
                 return reply, body.read()
 
-        reply, body = self._answer(stored.key, read)
+        reply, body = self._answer(key, read)
         if part is not None and "ContentRange" not in reply:
             # A server may answer a range with the whole (RFC 9110, section 14.2); the emulator does so for a version.
             return body[part.first : part.last + 1]
@@ -186,8 +214,8 @@ class ColdObjects:
             return in_time(lambda: ask(client), max(0, min(left))) if left else ask(client)
 
 
-def _checksum(segment: WrittenSegment) -> str:
-    return b64encode(segment.sha256).decode()
+def _base64(digest: bytes) -> str:
+    return b64encode(digest).decode()
 
 
 def _length(key: str, reply: Mapping[str, Any]) -> int:

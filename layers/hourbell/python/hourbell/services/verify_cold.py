@@ -4,7 +4,8 @@
    hour, and what its row says of it (first and last id, how many, where blocks begin).
 2. Every object that the catalogue does not know is read. A job in it that is nowhere else (not hot, not in the intake,
    not gone, in no live segment of its hour) is ``lost``: the row that named the object is missing. Otherwise the object
-   is a ``leftover`` of a crash between PUT and commit, and has no effect.
+   is a ``leftover`` of a crash between PUT and commit, and has no effect. What is younger than ``ON_ITS_WAY`` may be a
+   segment that the freezer is just about to enter, and is left alone.
 
 Repairs are worked out from what was found, and carried out one by one, each in a transaction that has its bucket alone:
 
@@ -21,7 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from hashlib import sha256
@@ -41,6 +42,8 @@ from hourbell.store.connection import Connection, Database
 from hourbell.store.promotion import list_unpromoted_segments
 
 SEGMENTS_AT_ONCE = 100
+# Longer than any freezer lives.
+ON_ITS_WAY = timedelta(hours=1)
 KEYS_AT_ONCE = 1_000
 
 _KEY_HOUR = re.compile(r"cold/(\d{4}-\d{2}-\d{2})/(\d{2})/")
@@ -132,6 +135,8 @@ def _check_segment(objects: ColdObjects, segment: CataloguedSegment) -> FoundFla
     except SegmentError as error:
         kind = Flaw.MISSING if error.detail == "is missing" else Flaw.DAMAGED
         return _flaw(kind, segment, error.detail)
+    if not objects.is_current(stored):
+        return _flaw(Flaw.MISSING, segment, "is an old version, which S3 will remove")
     return _check_body(segment, body)
 
 
@@ -160,7 +165,7 @@ def _is_live(database: Database, segment: CataloguedSegment) -> bool:
 
 
 def _verify_objects(database: Database, objects: ColdObjects, now: datetime) -> Iterator[FoundFlaw]:
-    listed = objects.list_keys()
+    listed = objects.list_keys(older_than=now - ON_ITS_WAY)
     while keys := list(islice(listed, KEYS_AT_ONCE)):
         known = database.run(partial(cold_catalogue.find_known_keys, keys=keys))
         for key in keys:
