@@ -106,6 +106,39 @@ def test_a_dead_run_is_retried_and_a_succeeded_one_is_not(client: Client, admin)
     assert (retried.status, retried.json["state"], retried.json["id"]) == (202, "queued", run)
 
 
+@pytest.mark.parametrize("act", ["cancel", "retry"])
+def test_a_run_that_changed_since_it_was_read_is_left_as_it_is(client: Client, admin, act: str):
+    run = triggered(client)
+    if act == "retry":
+        admin.execute("update run set state = 'dead', wake_at = null where origin = 'trigger'")
+    seen = client.get(f"/v1/runs/{run}").headers["etag"]
+    admin.execute("update run set progress = '1' where origin = 'trigger'")
+    late = client.post(f"/v1/runs/{run}/{act}", headers={"If-Match": seen})
+    assert (late.status, client.get(f"/v1/runs/{run}").json["reason"]) == (412, None)
+    now = client.get(f"/v1/runs/{run}").headers["etag"]
+    done = client.post(f"/v1/runs/{run}/{act}", headers={"If-Match": f'"other", {now}'})
+    assert done.status in (200, 202)
+    assert done.headers["etag"] == client.get(f"/v1/runs/{run}").headers["etag"]
+
+
+def test_the_lateness_of_a_run_that_is_started_over_is_that_of_its_new_start(client: Client, admin):
+    run = triggered(client)
+    admin.execute(
+        "update run set state = 'dead', wake_at = null, started_at = fire_at + interval '5 ms' where origin = 'trigger'"
+    )
+    assert client.get(f"/v1/runs/{run}").json["lateness_ms"] == 5
+    client.now += timedelta(hours=1)
+    assert client.post(f"/v1/runs/{run}/retry").json["lateness_ms"] is None
+    admin.execute("update run set started_at = fire_at + interval '7 ms' where origin = 'trigger'")
+    assert client.get(f"/v1/runs/{run}").json["lateness_ms"] == 7
+
+
+def test_a_run_that_was_held_after_it_had_started_is_not_early(client: Client, admin):
+    run = triggered(client)
+    admin.execute("update run set started_at = fire_at, fire_at = fire_at + interval '1 h' where origin = 'trigger'")
+    assert client.get(f"/v1/runs/{run}").json["lateness_ms"] is None
+
+
 def test_redrive_counts_and_starts_over(client: Client, admin):
     for _ in range(3):
         triggered(client)

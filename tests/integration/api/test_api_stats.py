@@ -49,13 +49,14 @@ def test_jobs_and_runs_are_counted_for_their_own_tenant(client: Client, stranger
     for late in range(100):
         run(admin, client, T0 - timedelta(minutes=1), late_ms=late)
     run(admin, client, T0 - timedelta(minutes=2), state="queued")
+    run(admin, client, T0 - timedelta(minutes=2), late_ms=-60_000)  # held by a pause after it had started
     run(admin, client, T0 - timedelta(minutes=61), state="dead", late_ms=90_000)
     run(admin, stranger, T0 - timedelta(minutes=1), state="dead")
 
     found = counted(client)
 
     assert found["jobs"] == {"active": 1, "paused": 1, "completed": 0, "capped": False}
-    assert (found["runs"]["succeeded"], found["runs"]["queued"], found["runs"]["dead"]) == (100, 1, 0)
+    assert (found["runs"]["succeeded"], found["runs"]["queued"], found["runs"]["dead"]) == (101, 1, 0)
     assert found["lateness_ms"] == {"p50": 49, "p95": 94, "p99": 98}
     assert found["queues"]["shared"] == 1
     assert counted(stranger)["runs"]["dead"] == 1

@@ -139,13 +139,17 @@ class Call:
         except IdError:
             raise NotFoundError(kind) from None
 
-    def expected(self) -> frozenset[int] | None:
-        """The versions that ``If-Match`` accepts; None: any, as long as there is one."""
+    def expected_tags(self) -> frozenset[str] | None:
+        """The ETags that ``If-Match`` accepts, quotes included; None: any, as long as there is one."""
         header = self.headers.get("if-match")
         if header is None or header.strip() == "*":
             return None
-        tags = (tag.strip() for tag in header.split(","))
-        return frozenset(int(tag[1:-1]) for tag in tags if _is_version_tag(tag))
+        return frozenset(tag.strip() for tag in header.split(","))
+
+    def expected(self) -> frozenset[int] | None:
+        """The versions that ``If-Match`` accepts; None: any, as long as there is one."""
+        tags = self.expected_tags()
+        return None if tags is None else frozenset(int(tag[1:-1]) for tag in tags if _is_version_tag(tag))
 
     def body_text(self, limit: int = MAX_BODY_BYTES) -> str:
         """The body as text, decoded strictly.

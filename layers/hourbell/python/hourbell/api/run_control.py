@@ -10,12 +10,12 @@ from uuid import UUID
 from hourbell.api import strict_json
 from hourbell.api.calls import Call, Reply
 from hourbell.api.operations import Operation
-from hourbell.api.runs import run_filter
+from hourbell.api.runs import read_run, run_filter, run_tag, tagged
 from hourbell.api.strict_json import bad
-from hourbell.api.views import encode_json, run_json
+from hourbell.api.views import encode_json
 from hourbell.domain.instants import format_instant
 from hourbell.domain.run_state import RunState
-from hourbell.services import runs
+from hourbell.services.errors import VersionError
 
 # Progress and results are notes, not payloads: they travel in a header, and with every read of the run.
 PROGRESS_MAX_BYTES = 4_096
@@ -58,7 +58,7 @@ def complete_run(call: Call) -> Reply:
         result=_member(text, "result", RESULT_MAX_BYTES),
         now=call.now,
     )
-    return _shown(call)
+    return Reply(body=read_run(call))
 
 
 def fail_run(call: Call) -> Reply:
@@ -78,7 +78,7 @@ def fail_run(call: Call) -> Reply:
         retryable=body.retryable,
         now=call.now,
     )
-    return _shown(call)
+    return Reply(body=read_run(call))
 
 
 def retry_run(call: Call) -> Reply:
@@ -86,9 +86,10 @@ def retry_run(call: Call) -> Reply:
     from hourbell.services import control_runs
 
     _empty(call)
+    _check_seen(call)
     scheduler = call.api.scheduler
     control_runs.retry_run(scheduler.database, scheduler.lanes, call.tenant_id, _run_id(call), now=call.now)
-    return _shown(call, status=202)
+    return tagged(read_run(call), status=202)
 
 
 def cancel_run(call: Call) -> Reply:
@@ -96,9 +97,10 @@ def cancel_run(call: Call) -> Reply:
     from hourbell.services import control_runs
 
     _empty(call)
+    _check_seen(call)
     scheduler = call.api.scheduler
     control_runs.cancel_run(scheduler.database, scheduler.lanes, call.tenant_id, _run_id(call), now=call.now)
-    return _shown(call)
+    return tagged(read_run(call))
 
 
 def redrive_runs(call: Call) -> Reply:
@@ -151,9 +153,16 @@ def _empty(call: Call) -> None:
         models.validated(models.EmptyIn, call.json_object()[1])
 
 
-def _shown(call: Call, *, status: int = 200) -> Reply:
-    run = runs.get_run(call.api.scheduler.database, call.tenant_id, _run_id(call))
-    return Reply(status=status, body=run_json(run))
+def _check_seen(call: Call) -> None:
+    """Pass when the run is as ``If-Match`` says; it stays so until the request's transaction ends."""
+    from hourbell.services import control_runs
+
+    tags = call.expected_tags()
+    if tags is None:
+        return
+    control_runs.hold_run(call.api.scheduler.database, call.tenant_id, _run_id(call))
+    if run_tag(read_run(call)) not in tags:
+        raise VersionError("has changed")
 
 
 OPERATIONS = (
@@ -201,7 +210,8 @@ OPERATIONS = (
         body="EmptyIn",
         body_optional=True,
         reply="Run",
-        errors=(404, 409),
+        conditional=True,
+        errors=(404, 409, 412),
     ),
     Operation(
         method="POST",
@@ -213,7 +223,8 @@ OPERATIONS = (
         body="EmptyIn",
         body_optional=True,
         reply="Run",
-        errors=(404, 409),
+        conditional=True,
+        errors=(404, 409, 412),
     ),
     Operation(
         method="POST",

@@ -49,9 +49,22 @@ def list_runs(call: Call) -> Reply:
 
 def get_run(call: Call) -> Reply:
     """With its attempts."""
-    run = runs.get_run(call.api.scheduler.database, call.tenant_id, call.path_id("run", "run"))
-    body = run_json(run)
-    return Reply(body=body, headers={"ETag": f'"{hashlib.sha256(body.encode()).hexdigest()[:20]}"'})
+    return tagged(read_run(call))
+
+
+def read_run(call: Call) -> str:
+    """The run that the path names, as it is shown."""
+    return run_json(runs.get_run(call.api.scheduler.database, call.tenant_id, call.path_id("run", "run")))
+
+
+def tagged(shown: str, *, status: int = 200) -> Reply:
+    """A run with its ETag."""
+    return Reply(status=status, body=shown, headers={"ETag": run_tag(shown)})
+
+
+def run_tag(shown: str) -> str:
+    """The ETag of a run. It has no version: whatever shows is another state of it."""
+    return f'"{hashlib.sha256(shown.encode()).hexdigest()[:20]}"'
 
 
 def run_page(call: Call, listing: Listing, read: Callable[[Before, int], list[Run]]) -> Reply:

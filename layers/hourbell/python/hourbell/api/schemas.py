@@ -301,7 +301,9 @@ class Run(Schema):
     state: RunState
     reason: str | None
     attempt: int = Field(description="attempts made so far")
-    lateness_ms: int | None = Field(description="start of the first attempt minus fire_at")
+    lateness_ms: int | None = Field(
+        description="start of the first attempt, since the run was last started over, minus fire_at"
+    )
     progress: Any
     result: Any
     error: str | None

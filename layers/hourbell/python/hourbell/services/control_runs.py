@@ -107,6 +107,15 @@ def fail_run(
     _end_attempt(database, lanes, tenant_id, run_id, token=token, outcome=outcome, result=None, now=now)
 
 
+def hold_run(database: Database, tenant_id: UUID, run_id: UUID) -> None:
+    """Keep others from changing a run until the transaction ends.
+
+    Raises:
+        NotFoundError: the tenant has no such run.
+    """
+    database.run(lambda connection: _locked(connection, tenant_id, run_id))
+
+
 def cancel_run(database: Database, lanes: Lanes, tenant_id: UUID, run_id: UUID, *, now: datetime) -> None:
     """Cancel a run that has not ended; a worker that has it stops at its next heartbeat.
 

@@ -42,9 +42,12 @@ class Run:
 
     @property
     def lateness_ms(self) -> int | None:
-        """Start of the first attempt minus fire_at; None before it."""
-        started_at = self.stored.started_at
-        return None if started_at is None else (started_at - self.stored.fire_at) // _ONE_MS
+        """Start of the first attempt minus fire_at; None before it.
+
+        None too for a run that a pause of its target held after it had started: it was meant for later then.
+        """
+        started_at, fire_at = self.stored.started_at, self.stored.fire_at
+        return None if started_at is None or started_at < fire_at else (started_at - fire_at) // _ONE_MS
 
 
 def get_run(database: Database, tenant_id: UUID, run_id: UUID) -> Run:

@@ -5,7 +5,9 @@ with latest as materialized (
         run.lane,
         run.scheduled_for,
         run.state in ('queued', 'retrying') and run.next_attempt_at <= %(now)s as waits,
-        extract(epoch from run.started_at - run.fire_at) * 1000 as lateness_ms
+        case
+            when run.started_at >= run.fire_at then extract(epoch from run.started_at - run.fire_at) * 1000
+        end as lateness_ms
     from run
     where run.tenant_id = %(tenant_id)s and run.scheduled_for > %(since)s and run.scheduled_for <= %(now)s
     order by run.scheduled_for desc

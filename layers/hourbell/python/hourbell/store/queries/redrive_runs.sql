@@ -28,7 +28,7 @@ with chosen as materialized (
 
 update run
 set
-    state = 'queued', reason = 'redriven', error = null, finished_at = null,
+    state = 'queued', reason = 'redriven', error = null, started_at = null, finished_at = null,
     attempts_before = run.attempt, fire_at = %(now)s, next_attempt_at = %(now)s, wake_at = %(now)s + %(grace)s, wakes = 0,
     redriven = true
 from chosen
