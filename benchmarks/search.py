@@ -4,6 +4,11 @@
 
 Of each filter what matches much, little and nothing, and the first page and one from the middle; medians of the page
 (51 jobs) in the store. What matches little matches the oldest jobs, which a walk from the newest reaches last.
+``old_*`` matches many, none of them among the newest tenth; ``disjoint_*`` asks for two things that many jobs have, and
+none has both. ``backlog_*`` is the same once 20,000 runs wait, too many to be read for a page.
+
+``page_ms``: of the first page and of the one in the middle. ``pages``: how many it takes to the list's end where pages
+are short.
 """
 
 from __future__ import annotations
@@ -13,9 +18,10 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +30,7 @@ from hourbell.api.job_search import like_prefix, search_terms
 from hourbell.domain.ids import new_id
 from hourbell.local.postgres import throwaway_postgres
 from hourbell.store.bootstrap import bootstrap
-from hourbell.store.jobs import JobFilter, list_jobs
+from hourbell.store.job_lists import JobFilter, list_jobs
 from hourbell.store.migrate import migrate
 from hourbell.store.tenant_database import Actor, introduce
 
@@ -37,13 +43,16 @@ JOBS = """
 insert into job (job_id, tenant_id, name, target_id, state, schedule, payload, catch_up, overlap, retry, timeout_ms,
     tags, created_at, updated_at)
 select (lpad(to_hex(n), 12, '0') || '80008000' || lpad(to_hex(n), 12, '0'))::uuid, %(tenant)s,
-    case when n %% 4 = 0 then 'report-' when n <= 200 then 'oldest-' else 'nightly-' end || n,
-    case when n <= 50 then %(rare)s else %(target)s end::uuid,
-    case when n <= 100 then 'paused' when n %% 3 = 0 then 'completed' else 'active' end,
+    case when n %% 4 = 0 then 'report-' when n <= 200 then 'oldest-'
+        when n %% 4 = 1 and n <= %(old_jobs)s then 'archive-' else 'nightly-' end || n,
+    case when n <= 50 then %(rare)s when n %% 5 = 0 and n <= %(old_jobs)s then %(old)s else %(target)s end::uuid,
+    case when n <= 100 then 'paused' when n %% 3 = 0 and n %% 5 <> 0 then 'completed' else 'active' end,
     '{"every":"PT1H","anchor":"2027-01-01T00:00:00.000Z"}', '{"ledger":7}', '{"policy":"run_once","within":null}',
     'allow', '{"max_attempts":5}', 30000,
     jsonb_build_object('team', 'team-' || n %% 20, 'customer', 'customer-' || n / 10, 'env',
-        case when n <= 300 then 'staging' else 'live' end),
+        case when n <= 300 then 'staging' else 'live' end, 'era', case when n <= %(old_jobs)s then 'old' else 'new' end,
+        'side', case n %% 2 when 0 then 'left' else 'right' end,
+        'hand', case n %% 2 when 0 then 'first' else 'second' end),
     %(now)s, %(now)s
 from generate_series(1, %(jobs)s::bigint) as n
 """
@@ -61,7 +70,7 @@ insert into run (job_id, scheduled_for, run_id, tenant_id, target_id, origin, la
     next_attempt_at, wake_at, created_at)
 select job_id, %(now)s::timestamptz + interval '1 minute', gen_random_uuid(), tenant_id, target_id, 'schedule',
     'shared', 'queued', 1, %(now)s, %(now)s, %(now)s, %(now)s
-from (select * from job where state = 'completed' order by job_id limit 1000) as unfinished
+from (select * from job where state = 'completed' order by job_id offset %(before)s limit %(runs)s) as unfinished
 """
 HISTORY = """
 insert into run (job_id, scheduled_for, run_id, tenant_id, target_id, origin, lane, state, schedule_version, fire_at,
@@ -95,7 +104,7 @@ def filters() -> dict[str, JobFilter]:
         "name_prefix_common": JobFilter(name_pattern=like_prefix("nightly-")),
         "name_prefix_rare": JobFilter(name_pattern=like_prefix("oldest-")),
         "name_prefix_none": JobFilter(name_pattern=like_prefix("nowhere")),
-        "target_common": JobFilter(target_name="sink"),
+        "target_common": JobFilter(target_name="target"),
         "target_rare": JobFilter(target_name="rare"),
         "target_none": JobFilter(target_name="nowhere"),
         "due_before_soon": JobFilter(due_before=NOW + timedelta(minutes=10)),
@@ -103,22 +112,45 @@ def filters() -> dict[str, JobFilter]:
         "due_before_all": JobFilter(due_before=NOW + timedelta(days=3650)),
         "due_before_nobody": JobFilter(due_before=NOW - timedelta(days=1)),
         "tag_and_state": JobFilter(state="active", terms=search_terms(None, ["team:team-3"])),
-        "q_and_tag_and_target": JobFilter(terms=search_terms("report", ["env:live"]), target_name="sink"),
+        "q_and_tag_and_target": JobFilter(terms=search_terms("report", ["env:live"]), target_name="target"),
+        "many_words": JobFilter(terms=search_terms("n l r s f t c 1 2 3 4 5 6", [])),
+        "old_tag": JobFilter(terms=search_terms(None, ["era:old"])),
+        "old_q": JobFilter(terms=search_terms("arch", [])),
+        "old_name_prefix": JobFilter(name_pattern=like_prefix("archive-")),
+        "old_target": JobFilter(target_name="old"),
+        "old_target_and_tag": JobFilter(target_name="old", terms=search_terms(None, ["era:old"])),
+        "old_due_tenth": JobFilter(due_before=NOW + timedelta(days=11)),
+        "old_due_half": JobFilter(due_before=NOW + timedelta(days=42)),
+        "old_due_half_and_state": JobFilter(due_before=NOW + timedelta(days=42), state="active"),
+        "old_due_half_and_name_prefix": JobFilter(
+            due_before=NOW + timedelta(days=42), name_pattern=like_prefix("archive-")
+        ),
+        "disjoint_tags": JobFilter(terms=search_terms(None, ["side:left", "hand:second"])),
+        "disjoint_words": JobFilter(terms=search_terms("left sec", [])),
+        "disjoint_tag_and_name_prefix": JobFilter(
+            terms=search_terms(None, ["side:left"]), name_pattern=like_prefix("archive-")
+        ),
+        "disjoint_target_and_state": JobFilter(target_name="old", state="completed"),
+        "disjoint_target_and_name_prefix": JobFilter(target_name="old", name_pattern=like_prefix("oldest-")),
+        "disjoint_due_and_tag": JobFilter(due_before=NOW + timedelta(days=42), terms=search_terms(None, ["era:new"])),
+        "disjoint_due_and_state": JobFilter(due_before=NOW + timedelta(days=42), state="completed"),
     }
 
 
 @contextmanager
-def filled(jobs: int) -> Iterator[tuple[str, UUID]]:
-    """A server with the jobs of one tenant; how the API's role connects, and the tenant."""
+def filled(jobs: int) -> Iterator[tuple[str, UUID, Callable[[], None]]]:
+    """A server with the jobs of one tenant: how the API's role connects, the tenant, and what makes the backlog."""
     tenant_id = new_id(NOW)
-    values: dict[str, Any] = {"tenant": tenant_id, "jobs": jobs, "now": NOW, "target": new_id(NOW), "rare": new_id(NOW)}
+    targets = {name: new_id(NOW) for name in ("target", "rare", "old")}
+    values: dict[str, Any] = {"tenant": tenant_id, "jobs": jobs, "old_jobs": jobs * 9 // 10, "now": NOW, **targets}
+    values |= {"before": 0, "runs": 1000}
     with throwaway_postgres() as server:
         with psycopg.connect(server.conninfo(), autocommit=True) as admin:
             bootstrap(admin)
             migrate(admin)
             admin.execute("select make_day_partitions(%s::date + n) from generate_series(-31, 2) as n", (NOW.date(),))
             admin.execute("insert into tenant (tenant_id, name) values (%s, 'acme')", (tenant_id,))
-            for name, target_id in (("sink", values["target"]), ("rare", values["rare"])):
+            for name, target_id in targets.items():
                 admin.execute(
                     "insert into target (target_id, tenant_id, name, kind, config, config_sha256, created_at, "
                     "updated_at) values (%s, %s, %s, 'http', '{}', %s, %s, %s)",
@@ -128,7 +160,13 @@ def filled(jobs: int) -> Iterator[tuple[str, UUID]]:
                 admin.execute(statement, values)
         with psycopg.connect(server.conninfo(), autocommit=True) as admin:
             admin.execute("vacuum analyze")
-        yield server.conninfo(user="hourbell_api"), tenant_id
+
+        def fall_behind() -> None:
+            with psycopg.connect(server.conninfo(), autocommit=True) as admin:
+                admin.execute(RUNS, {**values, "before": 1000, "runs": 20_000})
+                admin.execute("vacuum analyze run")
+
+        yield server.conninfo(user="hourbell_api"), tenant_id, fall_behind
 
 
 def page_ms(connection: psycopg.Connection[Any], tenant_id: UUID, only: JobFilter, before_id: UUID | None) -> float:
@@ -143,23 +181,48 @@ def page_ms(connection: psycopg.Connection[Any], tenant_id: UUID, only: JobFilte
     return round(statistics.median(times), 2)
 
 
+def count_pages(connection: psycopg.Connection[Any], tenant_id: UUID, only: JobFilter) -> int:
+    """Pages that come short, and go on, before one that is full or the last."""
+    before_id = None
+    for pages in count(1):
+        with connection.transaction():
+            introduce(connection, Actor(tenant_id=tenant_id, key_id=tenant_id, request_id=""))
+            page = list_jobs(connection, tenant_id, only, before_id=before_id, limit=PAGE, now=NOW)
+        if page.through_id is None:
+            return pages
+        before_id = page.through_id
+    raise AssertionError
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON line and nothing else")
     parser.add_argument("--jobs", type=int, default=1_000_000)
     arguments = parser.parse_args()
-    results = {}
+    results: dict[str, list[float]] = {}
+    pages: dict[str, int] = {}
+    middle = UUID(hex=f"{arguments.jobs // 2:012x}80008000{0:012x}")
     with (
-        filled(arguments.jobs) as (conninfo, tenant_id),
+        filled(arguments.jobs) as (conninfo, tenant_id, fall_behind),
         psycopg.connect(conninfo, prepare_threshold=None) as connection,
     ):
-        middle = UUID(hex=f"{arguments.jobs // 2:012x}80008000{0:012x}")
-        for name, only in filters().items():
+
+        def measure(name: str, only: JobFilter) -> None:
             results[name] = [page_ms(connection, tenant_id, only, before_id) for before_id in (None, middle)]
+            if (needed := count_pages(connection, tenant_id, only)) > 1:
+                pages[name] = needed
             if not arguments.json:
-                print(f"{name:24} {results[name][0]:9.2f} ms {results[name][1]:9.2f} ms", file=sys.stderr, flush=True)
+                first, later = results[name]
+                print(f"{name:40} {first:9.2f} ms {later:9.2f} ms {needed:4} pages", file=sys.stderr, flush=True)
+
+        for name, only in filters().items():
+            measure(name, only)
+        fall_behind()
+        for name, only in filters().items():
+            if only.state is not None or only.due_before is not None:
+                measure(f"backlog_{name}", only)
     worst = max(max(times) for times in results.values())
-    print(json.dumps({"jobs": arguments.jobs, "page_ms": results, "worst_ms": worst}))
+    print(json.dumps({"jobs": arguments.jobs, "page_ms": results, "pages": pages, "worst_ms": worst}))
 
 
 if __name__ == "__main__":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
-from hourbell.store.jobs import SEARCH_WINDOW, JobFilter
+from hourbell.store.arrays import uuid_array
+from hourbell.store.job_lists import JobFilter
 from hourbell.store.runs_read import RunFilter
 from hourbell.store.sql import query
 from hourbell.store.tenant_database import Actor, introduce
@@ -79,18 +80,24 @@ def test_the_runs_of_one_job_are_found_by_their_key(client: Client, filled):
 
 
 # What each way of finding jobs must read; as the API's role, so that row policies have their say.
+ORDERED = "Scan Backward using job_(tenant_idx|pkey)"
+WINDOW = {"through_id": UUID(int=(1 << 128) // 8 * 7)}
 READS = {
     "list_jobs": [
-        ({}, "job_tenant_idx"),
-        ({"state": "paused"}, "job_state_idx"),
+        ({}, ORDERED),
         ({"name": "x"}, "job_name_key|job_prefix_idx"),
-        ({"name_pattern": "x%"}, "job_prefix_idx"),
-        ({"target_id": UUID(int=7)}, "job_of_target_idx"),
+        ({"among": uuid_array([UUID(int=7)])}, "job_pkey|job_tenant_idx"),
+        ({**WINDOW, "name_pattern": "x%"}, "job_tenant_idx|job_pkey"),
+        ({**WINDOW, "terms": "'a' & 'b':*"}, "job_tenant_idx|job_pkey"),
+        ({**WINDOW, "due_before": T0}, "Index (Only )?Scan using due_pkey"),
+        ({**WINDOW, "state": "active", "unknown_from": T0}, "Index (Only )?Scan using run_2027[0-9]*_pkey"),
     ],
-    "list_recent_jobs": [({"terms": "'a'"}, "job_tenant_idx"), ({"due_before": T0}, "Index Scan using due_pkey")],
-    "list_matching_jobs": [({"terms": "'a' & 'b':*"}, "job_terms_idx")],
-    "list_due_jobs": [({"due_before": T0}, "due_shard_next_idx")],
-    "list_unfinished_jobs": [({}, "run_2")],
+    "find_job_before": [({}, ORDERED)],
+    "find_jobs_in_state": [({"state": "active"}, "Scan Backward using job_state_idx")],
+    "find_jobs_of_target": [({"target_id": "sink"}, "Scan Backward using job_of_target_idx")],
+    "find_jobs_by_name": [({"name_pattern": "job%"}, "Scan using job_prefix_idx")],
+    "find_jobs_by_terms": [({"terms": ["'a'", "'b':*"]}, "job_terms_idx")],
+    "sample_jobs_by_terms": [({"terms": ["'a'"]}, "job_sample_idx")],
 }
 
 
@@ -100,15 +107,21 @@ READS = {
 def test_a_page_of_jobs_reads_an_index_and_only_what_it_shows(client: Client, filled, statement, only, index):
     values = {
         **JobFilter()._asdict(),
-        **only,
+        "terms": None,
         "tenant_id": client.tenant_id,
         "before_id": None,
-        "limit": 51,
-        "among": SEARCH_WINDOW,
-        "shards": list(range(128)),
+        "through_id": None,
+        "among": None,
+        "unfinished": uuid_array([]),
+        "unknown_from": datetime.max.replace(tzinfo=UTC),
         "planned_from": T0,
         "planned_to": T0 + timedelta(days=1),
+        "limit": 51,
+        "skipped": 1000,
+        **only,
     }
+    if only.get("target_id") == "sink":
+        (values["target_id"],) = filled.execute("select target_id from target").fetchone()
     database = client.application._api.scheduler.database
 
     def explain(connection) -> str:
@@ -117,8 +130,25 @@ def test_a_page_of_jobs_reads_an_index_and_only_what_it_shows(client: Client, fi
 
     shown = database.run(explain)
 
-    page = shown[: shown.index("CTE Scan on page")]
+    page, _, _ = shown.partition("CTE Scan on page")
     assert re.search(index, page)
     assert "Seq Scan on job" not in page
-    if index in {"job_tenant_idx", "job_state_idx", "job_of_target_idx"}:
+    if "Scan" in index:
         assert not SORTS.search(page)
+    if "through_id" in only:
+        assert not re.search("job_terms_idx|job_prefix_idx", page)
+
+
+@pytest.mark.parametrize(
+    ("function", "index"),
+    [("waiting_jobs", "due_shard_next_idx"), ("unfinished_jobs", "run_2027[0-9]*_wake_at_idx")],
+)
+def test_what_is_read_of_all_tenants_is_read_by_an_index(filled, function, index):
+    (body,) = filled.execute("select pg_get_function_sqlbody(%s::regproc)", (function,)).fetchone()
+    of_all = re.sub(rf"{function}\.(\w+)", lambda given: "2000" if given[1] == "most" else "'infinity'", body)
+
+    rows = filled.execute("explain (costs off) select " + of_all.removeprefix("RETURN "))
+
+    shown = "\n".join(row[0] for row in rows)
+    assert re.search(index, shown)
+    assert not re.search("Seq Scan on (due|run_2)", shown)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from hourbell.domain.instants import format_instant
-from hourbell.store import jobs as stored_jobs
+from hourbell.store import job_lists
 
 from tests.integration.api.conftest import Client
 from tests.seeds import T0
@@ -105,32 +105,119 @@ def test_completed_is_what_has_no_run_that_has_not_ended(client: Client, found, 
     assert (found(state="active", q="soon"), found(state="completed", q="soon")) == ([], ["soon"])
 
 
-def test_what_matches_beyond_the_newest_is_found_too(client: Client, found, monkeypatch):
-    monkeypatch.setattr("hourbell.store.jobs.SEARCH_WINDOW", 2)
-    monkeypatch.setattr("hourbell.store.jobs.DUE_WINDOW", 2)
+HOUR = {"due_before": format_instant(T0 + timedelta(hours=2))}
+FILTERS = [
+    {"q": "old"},
+    {"q": "old l"},
+    {"tag": "side:left"},
+    {"tag": ["side:left", "age:old"]},
+    {"tag": ["side:left", "hand:second"]},
+    {"name_prefix": "old-"},
+    {"name": "old-3"},
+    {"name": "old-3", "state": "paused"},
+    {"target": "other"},
+    {"target": "other", "state": "active"},
+    {"target": "other", "state": "paused"},
+    {"state": "active"},
+    {"state": "completed"},
+    {"state": "paused", "q": "old"},
+    {"state": "active", "name_prefix": "new-", "tag": "side:left"},
+    {"state": "completed", "tag": "age:new"},
+    HOUR,
+    {**HOUR, "state": "active"},
+    {**HOUR, "tag": "age:old", "target": "sink"},
+    {**HOUR, "name_prefix": "new-", "q": "old"},
+]
+
+
+@pytest.fixture
+def various(client: Client, admin):
+    """Old and new jobs of every state and of two targets; of those that are completed some have a run that waits."""
+    client.target(name="other")
+    soon = {"schedule": {"at": format_instant(T0 + timedelta(seconds=90))}}
+    later = {"schedule": {"at": format_instant(T0 + timedelta(hours=5))}}
+    for number in range(24):
+        age = "old" if number < 16 else "new"
+        side, hand = ("left", "first") if number % 2 else ("right", "second")
+        members = {
+            **(soon if number % 3 == 0 else later if number % 4 == 1 else {}),
+            "target": "other" if number % 5 == 0 else "sink",
+            "paused": number % 4 == 3,
+            "tags": {"age": age, "side": side, "hand": hand},
+        }
+        jobs(client, (f"{age}-{number}", members))
+    admin.execute(
+        "update run set state = 'succeeded', wake_at = null "
+        "where job_id in (select job_id from run order by job_id limit 3)"
+    )
+
+
+@pytest.mark.parametrize("query", FILTERS)
+@pytest.mark.parametrize("few", [0, 4, 10])
+def test_pages_with_little_to_look_at_list_the_same_in_the_end(client: Client, various, monkeypatch, query, few):
+    whole = client.get("/v1/jobs", query=query).json
+    assert whole["next_cursor"] is None
+    for name, value in {"NEAR_WINDOW": 2, "WINDOW": 5, "LOOKUP_WINDOW": 3, "DEEP_WINDOW": 2, "FEW": few}.items():
+        monkeypatch.setattr(job_lists, name, value)
+
+    found, cursor = [], None
+    for _ in range(len(whole["items"]) + 24):
+        page = client.get("/v1/jobs", query={**query, "limit": 2, **({"cursor": cursor} if cursor else {})}).json
+        found += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+
+    assert cursor is None
+    assert found == whole["items"]
+
+
+def test_a_page_looks_at_a_window_and_says_where_to_go_on(client: Client, found, monkeypatch):
+    monkeypatch.setattr(job_lists, "NEAR_WINDOW", 1)
+    monkeypatch.setattr(job_lists, "WINDOW", 2)
+    monkeypatch.setattr(job_lists, "FEW", 1)
+    jobs(client, *((f"old-{number}", {}) for number in range(3)), *((f"new-{number}", {}) for number in range(3)))
+
+    empty = client.get("/v1/jobs", query={"name_prefix": "old"}).json
+    short = client.get("/v1/jobs", query={"name_prefix": "old", "cursor": empty["next_cursor"]}).json
+
+    assert empty["items"] == []
+    assert [job["name"] for job in short["items"]] == ["old-2"]
+    assert short["next_cursor"] is not None
+
+
+def test_what_few_jobs_have_is_found_however_old_they_are(client: Client, found, monkeypatch):
+    monkeypatch.setattr(job_lists, "NEAR_WINDOW", 1)
+    monkeypatch.setattr(job_lists, "WINDOW", 2)
+    monkeypatch.setattr(job_lists, "LOOKUP_WINDOW", 2)
     jobs(client, *((f"old-{number}", {}) for number in range(3)), *((f"new-{number}", {}) for number in range(3)))
 
     assert found(q="old") == ["old-2", "old-1", "old-0"]
     assert found(due_before=format_instant(T0 + timedelta(hours=2)))[-1] == "old-0"
 
 
-def test_a_search_by_time_looks_further_among_the_newest_before_it_reads_all_that_are_due(
-    client: Client, admin, monkeypatch
-):
-    monkeypatch.setattr("hourbell.store.jobs.SEARCH_WINDOW", 8)
-    monkeypatch.setattr("hourbell.store.jobs.DUE_WINDOW", 2)
-    asked: list[str] = []
-    text = stored_jobs.query
-    monkeypatch.setattr(stored_jobs, "query", lambda name: asked.append(name) or text(name))
-    jobs(client, *((f"job-{number}", {}) for number in range(6)))
-    admin.execute("update due set next_run_at = 'infinity' from job where due.job_id = job.job_id and name = 'job-5'")
-    asked.clear()
+def test_what_many_have_is_told_by_a_sample(client: Client, admin, monkeypatch):
+    """A word that many jobs have is not read to its end only to learn that they are many."""
+    jobs(client, *((f"old-{number}", {}) for number in range(6)))
+    (sampled,) = admin.execute("select count(*) from job where uuid_hash(job_id) & 63 = 0").fetchone()
+    monkeypatch.setattr(job_lists, "NEAR_WINDOW", 1)
+    monkeypatch.setattr(job_lists, "WINDOW", 2)
+    monkeypatch.setattr(job_lists, "SAMPLE", sampled - 1)
+    monkeypatch.setattr(job_lists, "_few", lambda *_: pytest.fail("read"))
 
-    only = {"due_before": format_instant(T0 + timedelta(hours=2)), "limit": 3}
-    page = client.get("/v1/jobs", query=only).json["items"]
+    assert client.get("/v1/jobs", query={"q": "old"}).json["next_cursor"] is not None
 
-    assert [job["name"] for job in page] == ["job-4", "job-3", "job-2"]
-    assert "list_due_jobs" not in asked
+
+def test_tenants_have_no_term_in_common(client: Client, stranger: Client, admin):
+    stranger.target()
+    for one in (client, stranger):
+        jobs(one, ("same", {"tags": {"a": "b"}}))
+
+    rows = admin.execute("select tsvector_to_array(tenant_terms(tenant_id, terms)), terms::text from job").fetchall()
+
+    (ours, same), (theirs, as_theirs) = rows
+    assert same == as_theirs
+    assert not set(ours) & set(theirs)
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,7 @@ def test_no_role_may_do_more_than_its_functions_do(conninfo: str, role: str):
 GRANTS = {
     "hourbell_api": {
         "searched_job": "select",
+        "stored_job": "select",
         "tenant": "insert select",
         "tenant_usage": "insert select update",
         "tenant_minute": "delete insert select update",

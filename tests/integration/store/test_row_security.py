@@ -70,8 +70,26 @@ def test_a_query_that_forgets_the_tenant_sees_nothing(seeders, api):
 def test_nor_more_than_one_tenants_rows_when_one_was_named(seeders, api):
     introduced(api, seeders[0].tenant_id)
 
-    assert [seen(api, table) for table in ("tenant", "target", "job", "due", "run", "attempt", "missed")] == [1] * 7
-    assert api.execute("select distinct tenant_id from job").fetchall() == [(seeders[0].tenant_id,)]
+    tables = ("tenant", "target", "job", "due", "run", "attempt", "missed", "searched_job", "stored_job")
+    assert [seen(api, table) for table in tables] == [1] * len(tables)
+    for table in ("job", "searched_job", "stored_job"):
+        assert api.execute(f"select distinct tenant_id from {table}").fetchall() == [(seeders[0].tenant_id,)]  # noqa: S608
+
+
+@pytest.mark.parametrize("function", ["waiting_jobs", "unfinished_jobs"])
+def test_what_is_read_of_all_tenants_is_told_to_each_of_its_own(seeders, api, function: str):
+    def told(most: int) -> list[UUID] | None:
+        (found,) = api.execute(f"select {function}('infinity', %s)", (most,)).fetchone() or (None,)
+        return found
+
+    (ours,) = seeders[0].connection.execute(
+        "select job_id from job where tenant_id = %s", (seeders[0].tenant_id,)
+    ).fetchone() or (None,)
+
+    assert told(2) == []
+    introduced(api, seeders[0].tenant_id)
+    assert told(2) == [ours]
+    assert told(1) is None
 
 
 def test_whose_a_transaction_was_is_forgotten_at_its_end(seeders, api):

@@ -28,6 +28,19 @@ def test_json_is_the_apis_own(stage: Stage):
     assert json.loads(stage.run("jobs", "list", "--json").output) == page
 
 
+def test_pages_that_hold_no_job_are_passed_over(stage: Stage):
+    pages = iter(
+        [{"items": [], "next_cursor": "a"}, {"items": [], "next_cursor": "b"}, {"items": [JOB], "next_cursor": "c"}]
+    )
+    stage.handlers["GET"] = lambda _: httpx.Response(200, json=next(pages))
+
+    output = stage.run("jobs", "list", "--q", "old").output
+
+    assert "nightly" in output
+    assert "More: --cursor c" in output
+    assert [request.url.params.get("cursor") for request in stage.seen] == [None, "a", "b"]
+
+
 def test_an_empty_list_says_so(stage: Stage):
     stage.answer("GET", "/v1/jobs", {"items": [], "next_cursor": None})
     assert stage.run("jobs", "list").output.strip() == "No jobs."

@@ -22,8 +22,8 @@ def like_prefix(prefix: str) -> str:
     return re.sub(r"([\\%_])", r"\\\1", prefix) + "%"
 
 
-def search_terms(text: str | None, tags: Sequence[str]) -> str | None:
-    """A tsquery for jobs with all these tags in which each word of ``text`` begins a word; None: for any job.
+def search_terms(text: str | None, tags: Sequence[str]) -> tuple[str, ...]:
+    """Operands of a tsquery for jobs with all these tags in which each word of ``text`` begins a word.
 
     Raises:
         FieldErrors: a tag without a colon, two values of one tag, a text without words.
@@ -35,7 +35,7 @@ def search_terms(text: str | None, tags: Sequence[str]) -> str | None:
         if not words:
             raise bad("q", "holds no letter and no digit")
         terms += [f"{_quoted(word)}:*" for word in words]
-    return " & ".join(terms) or None
+    return tuple(terms)
 
 
 def has_words(text: str, found_in: str) -> bool:

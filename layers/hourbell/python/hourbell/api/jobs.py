@@ -22,8 +22,9 @@ from hourbell.domain.limits import PREVIEW_MAX
 from hourbell.domain.run_state import JobState
 from hourbell.services import jobs, pause_jobs, runs, skip_jobs, view_jobs
 from hourbell.services.jobs import JobDefinition
-from hourbell.services.view_jobs import Job
-from hourbell.store.jobs import JobFilter, StoredJob
+from hourbell.services.view_jobs import Job, JobPage
+from hourbell.store.job_lists import JobFilter
+from hourbell.store.jobs import StoredJob
 
 _SHOWN_STATES = tuple(state.value for state in JobState if state is not JobState.DELETED)
 
@@ -59,7 +60,7 @@ def list_jobs(call: Call) -> Reply:
     }
     listing = Listing(name="jobs", tenant_id=call.tenant_id, filters={**filters, "tier": tier})
     position, limit = call.position(listing), call.limit()
-    found = view_jobs.list_jobs(
+    page = view_jobs.list_jobs(
         call.api.scheduler,
         call.tenant_id,
         _filter(filters),
@@ -68,9 +69,16 @@ def list_jobs(call: Call) -> Reply:
         now=call.now,
     )
     name = filters["name"]
-    if name is not None and tier is None and position is None and not found:
-        found = cold_lists.find_by_name(call, name, filters)
-    return call.page(listing, found, limit=limit, encode=job_json, position=lambda job: [job.stored.job_id.hex])
+    if name is not None and tier is None and position is None and not page.jobs:
+        page = JobPage(jobs=cold_lists.find_by_name(call, name, filters))
+    return call.page(
+        listing,
+        page.jobs,
+        limit=limit,
+        encode=job_json,
+        position=lambda job: [job.stored.job_id.hex],
+        then=None if page.through_id is None else [page.through_id.hex],
+    )
 
 
 def get_job(call: Call) -> Reply:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -33,9 +34,10 @@ def list_jobs(
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List jobs."""
+    """List jobs; pages that hold none are passed over."""
     with connect() as client:
-        page = client.list_jobs(
+        read = partial(
+            client.list_jobs,
             state=state,
             q=q,
             name_prefix=name_prefix,
@@ -44,16 +46,17 @@ def list_jobs(
             tier=tier.value,
             due_before=due_before,
             limit=limit,
-            cursor=cursor,
         )
+        page = read(cursor=cursor)
+        while not page["items"] and page["next_cursor"]:
+            page = read(cursor=page["next_cursor"])
     if as_json:
         return print_json(page)
     rows = (
         (job["id"], job["name"], describe_schedule(job["schedule"]), job["state"], job["next_run_at"])
         for job in page["items"]
     )
-    empty = "No jobs on this page." if page["next_cursor"] else "No jobs."
-    print_table(("ID", "NAME", "SCHEDULE", "STATE", "NEXT RUN"), rows, empty=empty)
+    print_table(("ID", "NAME", "SCHEDULE", "STATE", "NEXT RUN"), rows, empty="No jobs.")
     if page["next_cursor"]:
         typer.echo(f"More: --cursor {page['next_cursor']}")
     return None

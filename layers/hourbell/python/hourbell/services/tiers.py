@@ -149,7 +149,9 @@ def as_stored(connection: Connection, tenant_id: UUID, found: Sequence[ColdJob],
 
 def _stored(job: ColdJob, destination: targets.Destination, now: datetime) -> StoredJob:
     return StoredJob(
+        unfinished=False,
         job_id=job.job_id,
+        tenant_id=job.tenant_id,
         name=job.name,
         target_id=job.target_id,
         target_name=destination.name,
@@ -173,7 +175,6 @@ def _stored(job: ColdJob, destination: targets.Destination, now: datetime) -> St
         created_at=job.created_at,
         updated_at=job.created_at,
         due_scheduled_for=present_occurrence(job, now=now),
-        unfinished=False,
     )
 
 

@@ -23,9 +23,10 @@ from hourbell.domain.errors import HourbellError
 from hourbell.domain.run_state import JobState
 from hourbell.services.errors import NotFoundError
 from hourbell.services.tiers import as_stored
-from hourbell.store import jobs
+from hourbell.store import job_lists, jobs
 from hourbell.store.connection import Connection
-from hourbell.store.jobs import JobFilter, StoredJob
+from hourbell.store.job_lists import JobFilter
+from hourbell.store.jobs import StoredJob
 
 if TYPE_CHECKING:
     from hourbell.cold.record import ColdJob
@@ -44,6 +45,14 @@ class Job:
     state: JobState
     next_runs: tuple[datetime, ...]
     tier: Tier = Tier.HOT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPage:
+    """``through_id``: how far was looked for the jobs of a short page; None: they are all there are."""
+
+    jobs: Sequence[Job]
+    through_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +89,12 @@ def list_jobs(
     before_id: UUID | None = None,
     limit: int,
     now: datetime,
-) -> list[Job]:
+) -> JobPage:
     """A page of jobs, newest first."""
 
-    def read(connection: Connection) -> list[Job]:
-        stored = jobs.list_jobs(connection, tenant_id, only, before_id=before_id, limit=limit, now=now)
-        return view_jobs(connection, stored, now)
+    def read(connection: Connection) -> JobPage:
+        page = job_lists.list_jobs(connection, tenant_id, only, before_id=before_id, limit=limit, now=now)
+        return JobPage(jobs=view_jobs(connection, page.jobs, now), through_id=page.through_id)
 
     return scheduler.database.run(read)
 

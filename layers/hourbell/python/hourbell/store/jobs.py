@@ -7,14 +7,12 @@ still known when the job resumes and catches up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import UUID
 
 from hourbell.domain.ids import run_id, shard_of
-from hourbell.domain.limits import SHARDS
-from hourbell.domain.run_state import JobState
 from hourbell.store.arrays import instant_array, integer_array, text_array, uuid_array
 from hourbell.store.connection import Connection
 from hourbell.store.constraints import translated
@@ -24,21 +22,15 @@ if TYPE_CHECKING:
     from hourbell.domain.planning import PlannedRun
 
 
-# Runs are planned at most a quarter of an hour ahead; one that is older than this has had its chances.
-PLANNED_FOR = timedelta(days=1)
-# Jobs, from the newest, among which a search looks before it asks an index for all that match. A place in the hot table
-# takes longer to look up than a word: a search by time looks among fewer, and further where these promise a page.
-SEARCH_WINDOW = 10_000
-DUE_WINDOW = 1_000
-
-
 class StoredJob(NamedTuple):
     """A job with its target and its due row. ``schedule``, ``payload``, ``catch_up``, ``retry``, ``tags``: JSON text.
 
     ``skipped``: occurrences that its user took out. ``unfinished``: a completed job whose run has not ended.
     """
 
+    unfinished: bool
     job_id: UUID
+    tenant_id: UUID
     name: str | None
     target_id: UUID
     target_name: str | None
@@ -62,7 +54,6 @@ class StoredJob(NamedTuple):
     created_at: datetime
     updated_at: datetime
     due_scheduled_for: datetime | None
-    unfinished: bool
 
 
 class JobValues(NamedTuple):
@@ -90,25 +81,15 @@ class NewJob(NamedTuple):
     fire_at: datetime
 
 
-class JobFilter(NamedTuple):
-    """Which jobs a list shows; None leaves a condition out. ``name_pattern``: for LIKE; ``terms``: a tsquery.
-
-    ``state``: as it is shown, so that a completed job with a run that has not ended is active.
-    """
-
-    state: str | None = None
-    name: str | None = None
-    name_pattern: str | None = None
-    terms: str | None = None
-    due_before: datetime | None = None
-    target_id: UUID | None = None
-    target_name: str | None = None
+def stored_jobs(rows: Iterable[Sequence[Any]]) -> list[StoredJob]:
+    """Rows that begin with a StoredJob's fields: a view may have got a column more while this release runs."""
+    return [StoredJob._make(row[: len(StoredJob._fields)]) for row in rows]
 
 
 def fetch_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob | None:
     """The tenant's job, unless there is none or it was deleted."""
-    row = connection.execute(query("fetch_job"), {"tenant_id": tenant_id, "job_id": job_id}).fetchone()
-    return None if row is None else StoredJob(*row)
+    found = stored_jobs(connection.execute(query("fetch_job"), {"tenant_id": tenant_id, "job_id": job_id}).fetchall())
+    return found[0] if found else None
 
 
 def lock_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob | None:
@@ -118,58 +99,6 @@ def lock_job(connection: Connection, tenant_id: UUID, job_id: UUID) -> StoredJob
     if connection.execute(query("lock_job"), key).fetchone() is None:
         return None
     return fetch_job(connection, tenant_id, job_id)
-
-
-def list_jobs(
-    connection: Connection, tenant_id: UUID, only: JobFilter, *, before_id: UUID | None, limit: int, now: datetime
-) -> list[StoredJob]:
-    """Up to ``limit`` jobs created before ``before_id``, newest first."""
-    if only.target_name is not None:
-        row = connection.execute(query("find_target_id"), {"tenant_id": tenant_id, "name": only.target_name}).fetchone()
-        if row is None:
-            return []
-        only = only._replace(target_id=row[0])
-    values = {**only._asdict(), "tenant_id": tenant_id, "before_id": before_id, "limit": limit}
-    if only.terms is not None or only.due_before is not None:
-        found = _search_jobs(connection, only, values, limit=limit, now=now)
-        return found if only.state == JobState.COMPLETED else _with_unfinished(connection, tenant_id, found)
-    found = _jobs(connection, "list_jobs", values)
-    if only.state is None:
-        return _with_unfinished(connection, tenant_id, found)
-    if only.state == JobState.ACTIVE:
-        unfinished = _jobs(connection, "list_unfinished_jobs", values)
-        found = sorted(found + [job._replace(unfinished=True) for job in unfinished], reverse=True)
-    return found[:limit]
-
-
-def _search_jobs(
-    connection: Connection, only: JobFilter, values: Mapping[str, Any], *, limit: int, now: datetime
-) -> list[StoredJob]:
-    """What many jobs match is found among the newest; what few match, by its index. The planner cannot know which."""
-    given = {**values, "planned_from": now - PLANNED_FOR, "planned_to": now + PLANNED_FOR}
-    window = SEARCH_WINDOW if only.due_before is None else DUE_WINDOW
-    found = _jobs(connection, "list_recent_jobs", {**given, "among": window})
-    if len(found) < limit <= len(found) * SEARCH_WINDOW // window:
-        found = _jobs(connection, "list_recent_jobs", {**given, "among": SEARCH_WINDOW})
-    if len(found) == limit:
-        return found
-    if only.terms is not None:
-        return _jobs(connection, "list_matching_jobs", given)
-    return _jobs(connection, "list_due_jobs", {**given, "shards": list(range(SHARDS))})
-
-
-def _with_unfinished(connection: Connection, tenant_id: UUID, found: list[StoredJob]) -> list[StoredJob]:
-    """Asked for separately, and only where it matters: planning a statement over every day of runs takes its time."""
-    completed = [job.job_id for job in found if job.state == JobState.COMPLETED]
-    if not completed:
-        return found
-    values = {"job_ids": completed, "tenant_id": tenant_id}
-    unfinished = {row[0] for row in connection.execute(query("find_unfinished_jobs"), values).fetchall()}
-    return [job._replace(unfinished=job.job_id in unfinished) for job in found]
-
-
-def _jobs(connection: Connection, statement: str, values: Mapping[str, Any]) -> list[StoredJob]:
-    return [StoredJob(*row) for row in connection.execute(query(statement), values).fetchall()]
 
 
 def insert_job(connection: Connection, tenant_id: UUID, job_id: UUID, values: JobValues, *, now: datetime) -> bool:
@@ -208,7 +137,7 @@ def insert_thawed_job(
 def fetch_jobs(connection: Connection, tenant_id: UUID, job_ids: Sequence[UUID]) -> dict[UUID, StoredJob]:
     """The tenant's jobs among these, by id."""
     rows = connection.execute(query("fetch_jobs"), {"tenant_id": tenant_id, "job_ids": list(job_ids)})
-    return {cast("UUID", row[0]): StoredJob(*row) for row in rows.fetchall()}
+    return {job.job_id: job for job in stored_jobs(rows.fetchall())}
 
 
 def insert_jobs(connection: Connection, tenant_id: UUID, made: Sequence[NewJob], *, now: datetime) -> set[UUID]:

@@ -1,5 +1,6 @@
 -- A page of a tenant's jobs, newest first; the keyset is the id, so a job created meanwhile moves nothing.
--- What is completed here has no run that has not ended: to its user such a job is active (list_unfinished_jobs).
+-- Whatever the planner thinks of a filter, an index in the order of ids leads: how names begin, and terms, are held
+-- against each job in a form that no index serves, and "offset 0" has each job's place and runs looked up by its id.
 with page as materialized (
     select found.job_id
     from searched_job as found
@@ -7,46 +8,66 @@ with page as materialized (
         found.tenant_id = %(tenant_id)s
         and found.state <> 'deleted'
         and (%(before_id)s::uuid is null or found.job_id < %(before_id)s::uuid)
-        and (%(name)s::text is null or found.name = %(name)s::text)
-        and (%(name_pattern)s::text is null or found.name like %(name_pattern)s::text)
+        and (%(through_id)s::uuid is null or found.job_id >= %(through_id)s::uuid)
+        and (%(among)s::uuid[] is null or found.job_id = any(%(among)s::uuid[]))
         and (%(target_id)s::uuid is null or found.target_id = %(target_id)s::uuid)
-        and (%(state)s::text is null or found.state = %(state)s::text)
+        and (%(name)s::text is null or found.name = %(name)s::text)
+        and (%(name_pattern)s::text is null or nullif(found.name, '') like %(name_pattern)s::text)
+        and (%(terms)s::text is null or ts_match_vq(found.terms, %(terms)s::tsquery))
+        and case %(state)s::text
+            when 'active'
+                then
+                    found.state = 'active'
+                    or (
+                        found.state = 'completed'
+                        and (
+                            found.job_id = any(%(unfinished)s::uuid[])
+                            or exists (
+                                select 1 from run
+                                where
+                                    run.job_id = found.job_id and run.state in ('queued', 'running', 'retrying')
+                                    and run.scheduled_for >= %(unknown_from)s
+                                offset 0
+                            )
+                        )
+                    )
+            when 'completed'
+                then
+                    found.state = 'completed'
+                    and not found.job_id = any(%(unfinished)s::uuid[])
+                    and not exists (
+                        select 1 from run
+                        where
+                            run.job_id = found.job_id and run.state in ('queued', 'running', 'retrying')
+                            and run.scheduled_for >= %(unknown_from)s
+                        offset 0
+                    )
+            when 'paused' then found.state = 'paused'
+            else true
+        end
         and (
-            %(state)s::text is distinct from 'completed'
-            or not exists (select 1 from run where run.job_id = found.job_id and run.wake_at is not null)
+            %(due_before)s::timestamptz is null
+            or exists (
+                select 1 from due
+                where due.job_id = found.job_id and due.next_run_at < %(due_before)s::timestamptz
+                offset 0
+            )
+            or exists (
+                select 1 from run
+                where
+                    run.job_id = found.job_id and run.state = 'queued'
+                    and run.scheduled_for between %(planned_from)s and %(planned_to)s
+                    and run.fire_at < %(due_before)s::timestamptz
+                offset 0
+            )
         )
     order by found.job_id desc
     limit %(limit)s
 )
 
 select
-    job.job_id,
-    job.name,
-    job.target_id,
-    target.name as target_name,
-    target.kind as target_kind,
-    target.config::text as target_config,
-    job.state,
-    job.schedule,
-    job.schedule_version,
-    job.payload,
-    job.window_ms,
-    job.catch_up::text as catch_up,
-    job.overlap,
-    job.retry::text as retry,
-    job.timeout_ms,
-    job.tags::text as tags,
-    job.runs_planned,
-    job.skipped,
-    job.error,
-    job.note,
-    job.version,
-    job.created_at,
-    job.updated_at,
-    due.scheduled_for as due_scheduled_for,
-    false as unfinished
+    false as unfinished,
+    stored_job.*
 from page
-inner join job on page.job_id = job.job_id
-inner join target on job.target_id = target.target_id
-left join due on job.job_id = due.job_id
-order by job.job_id desc
+inner join stored_job on page.job_id = stored_job.job_id
+order by stored_job.job_id desc
