@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from hourbell.services.execute_batch import Executor, execute_batch
 from hourbell.services.reap_runs import reap_runs
 from hourbell.store.executions import LeasedRun
 
-from tests.integration.engine.test_execute_batch import OK, PAST, Bench, deliveries
+from tests.integration.engine.test_execute_batch import OK, PAST, UNAVAILABLE, Bench, deliveries
 from tests.seeds import RecordingLanes, Seeder
 
 
@@ -52,6 +52,20 @@ def test_a_run_without_a_slot_waits_and_uses_no_attempt_and_no_receive(bench: Be
     assert offer.job_id == second.job_id
     bench.work(offer)
     assert states(seed) == [("succeeded", None, 1), ("succeeded", None, 1)]
+
+
+def test_a_retry_after_the_limit_was_lifted_holds_no_slot(bench: Bench, seed: Seeder):
+    seed.rows("update target set max_concurrency = 1 returning 1")
+    message = seed.run(seed.job(), datetime.now(UTC) - timedelta(seconds=1))
+    bench.target.answer = UNAVAILABLE
+    bench.work(message)
+    assert seed.rows("select state, limited from run") == [("retrying", True)]
+    seed.rows("update target set max_concurrency = null returning 1")
+
+    seed.rows("update run set next_attempt_at = %s returning 1", PAST)
+    bench.work(message)
+
+    assert seed.rows("select attempt, limited from run") == [(2, False)]
 
 
 def test_a_batch_takes_no_more_slots_than_there_are_oldest_first(bench: Bench, seed: Seeder):

@@ -466,6 +466,8 @@ def test_overlap_buffer_one_keeps_one_and_sends_it_when_the_first_ends(bench: Be
         for message in messages[1:]:
             await execute_batch(bench.executor(), deliveries(message))
         assert states(seed)[1:] == [("queued", "buffered"), ("skipped", "overlap")]
+        # nobody looks for it while the first runs, unless something goes wrong
+        assert seed.rows("select wake_at > clock_timestamp() from run where reason = 'buffered'") == [(True,)]
         assert bench.lanes.sent == []
 
     asyncio.run(bench.closing(while_the_first_runs(bench, messages, others)))

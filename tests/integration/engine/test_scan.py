@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import psycopg
 from hourbell.domain.ids import run_id
+from hourbell.domain.recovery import WAKE_GRACE
 from hourbell.services.claim_due import SCAN_RUNS, claim_shards
 from hourbell.services.scan_shards import Scanned, ScanRange, scan_shards
 from hourbell.store.connection import Database
@@ -43,6 +44,18 @@ def test_a_one_off_leaves_the_hot_table_and_is_completed(database, seed: Seeder,
     assert seed.rows("select count(*) from due") == [(0,)]
     assert seed.rows("select state from job") == [("completed",)]
     assert len(seed.runs()) == 1
+
+
+def test_a_planned_run_is_looked_for_only_once_its_message_is_overdue(database, seed: Seeder, lanes):
+    late = seed.job(due_at=T0 - minutes(1))
+    ahead = seed.job(due_at=T0 + minutes(1))
+
+    scan(database, lanes)
+
+    assert dict(seed.rows("select job_id, wake_at from run")) == {
+        late: T0 + WAKE_GRACE,
+        ahead: T0 + minutes(1) + WAKE_GRACE,
+    }
 
 
 def test_a_job_beyond_the_horizon_is_left_alone(database, seed: Seeder, lanes):
