@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import importlib.util
 import json
@@ -159,6 +160,18 @@ def test_a_page_runs_what_stands_in_it_and_nothing_else(functions, path: str):
     assert page["headers"]["X-Content-Type-Options"] == "nosniff"
     assert page["headers"]["Referrer-Policy"] == "no-referrer"
     assert page["headers"]["Cache-Control"] == "no-cache"
+
+
+@pytest.mark.parametrize("path", ["/docs", "/console"])
+def test_a_page_comes_compressed_to_whom_takes_it_so(functions, path: str):
+    _, api = functions
+    plain = api(gateway_event("GET", path, body=None), None)
+
+    packed = api(gateway_event("GET", path, body=None, headers={"accept-encoding": "gzip, br"}), None)
+
+    assert packed["headers"]["Content-Encoding"] == "gzip"
+    assert packed["isBase64Encoded"] is True
+    assert gzip.decompress(base64.b64decode(packed["body"])).decode() == plain["body"]
 
 
 def source_of(tag: str, page: str) -> str:

@@ -78,7 +78,9 @@ class Application:
         self._api = api
         self._resolver = APIGatewayHttpResolver()
         for operation in OPERATIONS:
-            self._resolver.route(_rule(operation), method=operation.method)(self._bound(operation))
+            is_page = operation.content_type == "text/html"
+            route = self._resolver.route(_rule(operation), method=operation.method, compress=is_page)
+            route(self._bound(operation))
         self._resolver.not_found(self._not_found)
 
     def handle(self, event: Event, context: Any, *, now: datetime) -> dict[str, Any]:

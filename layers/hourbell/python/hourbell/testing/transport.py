@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,7 +35,8 @@ class ApplicationTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         caller = authenticate(self.authorizer, request.headers.get("authorization"), now=self.clock())
         context = {} if caller is None else caller.context()
         reply = self.application.handle(_event(request, body, context), None, now=self.clock())
-        return httpx.Response(reply["statusCode"], headers=reply["headers"], content=reply["body"].encode())
+        content = base64.b64decode(reply["body"]) if reply["isBase64Encoded"] else reply["body"].encode()
+        return httpx.Response(reply["statusCode"], headers=reply["headers"], content=content)
 
 
 def _event(request: httpx.Request, body: bytes, context: dict[str, str]) -> dict[str, Any]:
