@@ -104,7 +104,7 @@ def test_an_edit_over_somebody_elses_is_noticed(open_page: OpenPage, site: Site)
     page.get_by_label("Tags, one a line").fill("mine:1")
     site.do(lambda engine: engine.client.update_job(job["id"], {"tags": {"theirs": "1"}}))
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Somebody else changed this job")).to_be_visible()
+    expect(page.get_by_text("Somebody else changed this since")).to_be_visible()
 
     page.get_by_role("button", name="Show theirs").click()
     expect(page.get_by_label("Tags, one a line")).to_have_value("theirs:1")
@@ -183,3 +183,39 @@ def test_a_target_is_paused_and_resumed(open_page: OpenPage, site: Site):
     expect(page.locator(".head .badge")).to_have_text("paused")
     act(page, "Resume")
     expect(page.locator(".head .badge")).to_have_text("active")
+
+
+def test_a_span_is_counted_before_it_is_backfilled(open_page: OpenPage, site: Site):
+    job = make_job(site, "backfilled", schedule={"cron": "0 * * * *", "timezone": "UTC"})
+    page = open_page(f"#/jobs/{job['id']}")
+    page.get_by_role("button", name="Backfill").click()
+    page.get_by_label("From").fill("2027-05-09T08:00")
+    page.get_by_label("Before").fill("2027-05-09T11:00")
+    page.get_by_role("dialog").get_by_role("button", name="Run 3").click()
+
+    expect(page.get_by_role("status")).to_contain_text("3 runs of backfilled are on their way")
+
+
+def test_a_target_is_made_and_its_limits_changed(open_page: OpenPage, site: Site):
+    page = open_page("#/targets/new")
+    page.get_by_label("Name", exact=True).fill("made")
+    page.get_by_label("URL").fill("gopher://127.0.0.1/")
+    page.get_by_role("button", name="Create the target").click()
+    expect(page.get_by_label("URL")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("URL").fill("http://127.0.0.1:9/")
+    page.get_by_label("Headers").fill("X-Team: payments")
+    page.get_by_role("button", name="Create the target").click()
+
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_label("Calls per second").fill("2.5")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("2.5 per second")).to_be_visible()
+
+    [target] = site.do(lambda engine: engine.client.list_targets(name="made"))["items"]
+    assert target["http"] == {
+        "url": "http://127.0.0.1:9/",
+        "method": "POST",
+        "headers": {"X-Team": "payments"},
+        "secret": None,
+    }
+    assert (target["rate_per_second"], target["burst"]) == (2.5, None)

@@ -188,3 +188,15 @@ def test_times_are_in_the_browsers_zone_with_utc_in_the_title(open_page: OpenPag
 
     expect(occurrence).to_contain_text("2027-05-10 02:30:00")
     assert "2027-05-10 00:30:00.000 UTC" in (occurrence.get_attribute("title") or "")
+
+
+def test_runs_are_found_by_the_name_of_their_job_and_pages_by_their_id(open_page: OpenPage, pages: dict[str, str]):
+    page = open_page("#/runs")
+    page.get_by_label("Job", exact=True).fill(EVIL)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(f"Runs of {EVIL}")).to_be_visible()
+    expect(page.get_by_role("table", name="Runs").locator("tbody tr")).to_have_count(5)
+
+    page.goto(page.url.partition("#")[0] + "#/jobs")
+    page.get_by_label("Search").fill(pages["dead run"].rpartition("/")[2])
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Run of {EVIL}")

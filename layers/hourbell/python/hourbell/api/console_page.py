@@ -25,8 +25,11 @@ SCRIPTS = (
     "runs.js",
     "run.js",
     "job.js",
+    "backfill.js",
+    "forms.js",
     "job_form.js",
     "targets.js",
+    "target_form.js",
     "keys.js",
     "main.js",
 )

@@ -41,6 +41,7 @@ const JobButtons = ({ job, ask }) => html`<div class="buttons" role="group" aria
     : job.state === "active" && html`<button type="button" onClick=${() => ask("pause")}>Pause</button>`}
   <button type="button" onClick=${() => ask("trigger")}>Trigger</button>
   ${job.state === "active" && job.next_run_at && html`<button type="button" onClick=${() => ask("skip")}>Skip next</button>`}
+  ${!job.schedule.at && html`<button type="button" onClick=${() => ask("backfill")}>Backfill</button>`}
   <a class="button" href=${link(`jobs/${job.id}/edit`)}>Edit</a>
   <a class="button" href=${link("jobs/new", { from: job.id })}>Duplicate</a>
   <button type="button" class="danger" onClick=${() => ask("delete")}>Delete</button>
@@ -172,4 +173,4 @@ function DeleteJob({ job, etag, close }) {
     <p><b>${titleOf(job)}</b> will not run again. The records of its runs stay. This cannot be undone.</p><//>`;
 }
 
-const JOB_ACTIONS = { pause: PauseJob, resume: ResumeJob, trigger: TriggerJob, skip: SkipNext, delete: DeleteJob };
+const JOB_ACTIONS = { pause: PauseJob, resume: ResumeJob, trigger: TriggerJob, skip: SkipNext, backfill: (props) => html`<${BackfillJob} ...${props} />`, delete: DeleteJob };

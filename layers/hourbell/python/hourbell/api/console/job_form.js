@@ -1,4 +1,4 @@
-// Creating and editing a job. What the form holds is named as the API names it, so that each flaw stands at its field.
+// Creating and editing a job, with its next occurrences in sight.
 
 const ZONES = Intl.supportedValuesOf?.("timeZone") ?? [];
 const OVERLAPS = ["allow", "skip", "buffer_one", "cancel_running"];
@@ -44,8 +44,6 @@ const SCHEDULE_FIELDS = {
   at: ["at", "timezone", "gap", "repeat", "past"],
 };
 
-const number = (text) => (/^\d{1,15}$/.test(text.trim()) ? Number(text) : text.trim());
-
 function scheduleOf(form) {
   const read = { max_runs: number, exclude: (text) => text.split(/[\s,]+/).filter(Boolean) };
   return Object.fromEntries(SCHEDULE_FIELDS[form.kind]
@@ -85,8 +83,6 @@ function jobOf(form) {
   };
 }
 
-const flaw = (field, detail) => new Problem({ status: 400, detail: "This is not right yet.", errors: [{ field, detail }] });
-
 function checkTyped(form) {
   for (const [field, text, used] of [["payload", form.payload, true], ["target", form.inline, form.target_kind === "inline"]]) {
     const found = used ? jsonFlaw(text) : null;
@@ -113,8 +109,6 @@ function editing(before, form) {
 
 // --- the pages ---
 
-const Form = createContext(null);
-
 function NewJob({ query }) {
   const from = isId("job", query.from) ? query.from : null;
   const source = useData(from && `v1/jobs/${from}`);
@@ -137,76 +131,25 @@ function LoadedEdit({ id, again }) {
 }
 
 function JobForm({ start, job, etag, again }) {
-  const [form, setForm] = useState(start);
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
   const sent = useRef({});
-  const top = useRef();
-  const preview = usePreview(form);
-  const set = (name, value) => {
-    setForm((before) => ({ ...before, [name]: value }));
-    setProblem((before) => before && before.status !== 412 ? new Problem({ ...before, detail: before.detail, errors: before.errors.filter((one) => one.field !== name) }) : before);
+  const write = async (form, ifMatch) => {
+    const saved = job ? await edit(job, start, form, ifMatch) : await create(form, sent.current);
+    say(`${titleOf(saved)} is ${job ? "saved" : "created"}.`);
+    return `jobs/${saved.id}`;
   };
-  const save = async (ifMatch) => {
-    setBusy(true);
-    try {
-      const saved = job ? await edit(job, start, form, ifMatch) : await create(form, sent.current);
-      say(`${titleOf(saved)} is ${job ? "saved" : "created"}.`);
-      go(`jobs/${saved.id}`);
-    } catch (found) {
-      setProblem(found instanceof Problem ? found : new Problem({ detail: String(found) }));
-      setBusy(false);
-      requestAnimationFrame(() => (document.querySelector('[aria-invalid="true"]') ?? top.current)?.focus());
-    }
-  };
-  const errors = [...(problem?.errors ?? []), ...(preview.problem?.errors ?? []).filter(({ field }) => !problem?.errors.some((one) => one.field === field))];
-  return html`<${Form.Provider} value=${{ form, set, errors }}><form class="job-form" novalidate onSubmit=${(event) => {
-    event.preventDefault();
-    save(etag);
-  }}>
-    <div ref=${top} tabindex="-1">${problem && html`<${FormTrouble} problem=${problem} form=${form} again=${again} overwrite=${() => save("*")} />`}</div>
+  return html`<${EditForm} start=${start} etag=${etag} write=${write} again=${again} back=${link(job ? `jobs/${job.id}` : "jobs")} save=${job ? "Save" : "Create the job"}>
     <div class="columns">
       <section class="panel" aria-labelledby="when"><h2 id="when">When</h2><${WhenFields} editing=${Boolean(job)} /></section>
-      <${PreviewPanel} preview=${preview} />
+      <${Preview} />
     </div>
     <section class="panel" aria-labelledby="what"><h2 id="what">What</h2><${WhatFields} editing=${Boolean(job)} /></section>
     <details class="panel"><summary><h2>Policies</h2><span class="soft">overlap, catch-up, retries, timeout, spread</span></summary><${PolicyFields} /></details>
-    <div class="buttons sticky"><button class="primary" disabled=${busy}>${busy ? "Saving …" : job ? "Save" : "Create the job"}</button>
-      <a class="button" href=${link(job ? `jobs/${job.id}` : "jobs")}>Cancel</a></div>
-  </form><//>`;
+  <//>`;
 }
 
-// A request that got no answer is sent again under its own key, so that it makes one job.
-async function create(form, sent) {
-  const body = creation(form);
-  if (sent.body !== body) Object.assign(sent, { body, key: newKey() });
-  return (await call("POST", "v1/jobs", { body, idempotencyKey: sent.key })).value;
-}
+const create = async (form, sent) => (await makeOnce("v1/jobs", creation(form), sent)).value;
 
 const edit = async (job, before, form, ifMatch) => (await call("PATCH", `v1/jobs/${job.id}`, { body: editing(before, form), ifMatch })).value;
-
-function FormTrouble({ problem, form, again, overwrite }) {
-  if (problem.status === 412) return html`<div class="notice warn" role="alert">
-    <p><b>Somebody else changed this job since you opened it.</b> Nothing was saved.</p>
-    <div class="buttons"><button type="button" onClick=${again}>Show theirs, drop mine</button>
-      <button type="button" class="danger" onClick=${overwrite}>Save my changes over theirs</button></div></div>`;
-  const named = (field) => Object.keys(form).some((name) => field === name || field.startsWith(`${name}.`));
-  const elsewhere = problem.errors.filter(({ field }) => !named(field));
-  return html`<div class="notice bad" role="alert"><p>${problem.errors.length ? "Not saved: see the fields marked below." : problem.sentence}</p>
-    ${elsewhere.length > 0 && html`<ul>${elsewhere.map(({ field, detail }) => html`<li><code>${field}</code> ${detail}</li>`)}</ul>`}</div>`;
-}
-
-function Control({ name, label, hint, as = Input, wide, ...rest }) {
-  const { form, set, errors } = useContext(Form);
-  return html`<${Field} name=${name} label=${label} hint=${hint} wide=${wide} errors=${errors}>
-    <${as} value=${form[name]} onChange=${(value) => set(name, value)} ...${rest} /><//>`;
-}
-
-function Kinds({ name, legend, kinds }) {
-  const { form, set } = useContext(Form);
-  return html`<fieldset class="kinds"><legend>${legend}</legend>${kinds.map(([kind, text]) => html`<label key=${kind}>
-    <input type="radio" name=${name} checked=${form[name] === kind} onChange=${() => set(name, kind)} />${text}</label>`)}</fieldset>`;
-}
 
 function WhenFields({ editing: isEdit }) {
   const { kind } = useContext(Form).form;
@@ -285,10 +228,15 @@ function usePreview(form) {
   return found;
 }
 
-const PreviewPanel = ({ preview }) => html`<section class="panel preview" aria-labelledby="preview" aria-live="polite">
-  <h2 id="preview">Preview</h2>
-  ${preview.problem && html`<p class="notice bad">${preview.problem.sentence}</p>`}
-  ${preview.value?.description && html`<p class="words">${preview.value.description}</p>`}
-  ${preview.value && html`<${Occurrences} found=${preview.value.occurrences} />`}
-  ${!preview.value && !preview.problem && html`<${Empty}>Write a schedule, and its next occurrences stand here.<//>`}
-</section>`;
+function Preview() {
+  const { form, setLive } = useContext(Form);
+  const preview = usePreview(form);
+  useEffect(() => setLive(preview.problem?.errors ?? []), [preview.problem]);
+  return html`<section class="panel preview" aria-labelledby="preview" aria-live="polite">
+    <h2 id="preview">Preview</h2>
+    ${preview.problem && html`<p class="notice bad">${preview.problem.sentence}</p>`}
+    ${preview.value?.description && html`<p class="words">${preview.value.description}</p>`}
+    ${preview.value && html`<${Occurrences} found=${preview.value.occurrences} />`}
+    ${!preview.value && !preview.problem && html`<${Empty}>Write a schedule, and its next occurrences stand here.<//>`}
+  </section>`;
+}

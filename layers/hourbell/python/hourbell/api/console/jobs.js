@@ -11,7 +11,7 @@ function Jobs({ query }) {
   const filtered = JOB_FILTERS.some((name) => usable[name]);
   return html`<${Head} title="Jobs" data=${jobs} aside=${html`<a class="button primary" href=${link("jobs/new")}>New job</a>`} />
     <${Filters} path="jobs" query=${query} fields=${[
-      { name: "q", label: "Search", search: true, placeholder: "words of a name or a tag", off: cold },
+      { name: "q", label: "Search", search: true, placeholder: "words of a name or a tag, or an id", off: cold },
       { name: "state", label: "State", options: [["", "any"], ...JOB_STATES], off: cold },
       { name: "tag", label: "Tag", placeholder: "team:payments", off: cold },
       { name: "name_prefix", label: "Name begins with", off: cold },
@@ -64,7 +64,12 @@ function TargetText({ job }) {
 const TYPING_PAUSE = 350;
 
 function Filters({ path, query, fields }) {
-  const set = (name, value) => go(path, { ...query, [name]: value, cursor: "" });
+  const set = async (name, value) => {
+    const { search, resolve } = fields.find((field) => field.name === name);
+    const place = search && !resolve ? placeOfId(value) : null;
+    if (place) return go(place);
+    return go(path, { ...query, [name]: resolve ? await resolve(value) : value, cursor: "" });
+  };
   const used = fields.some(({ name }) => query[name]);
   return html`<form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
     ${fields.map((field) => html`<${Filter} key=${field.name} ...${field} value=${query[field.name] ?? ""} set=${(value) => set(field.name, value)} />`)}

@@ -17,7 +17,11 @@ function pageOf({ parts, query }) {
       if (isId("job", id) && deeper === "edit") return html`<${EditJob} key=${id} id=${id} />`;
       return at("job", JobPage);
     case "runs": return id ? at("run", RunPage) : html`<${Runs} query=${query} />`;
-    case "targets": return id ? at("tgt", TargetPage) : html`<${Targets} query=${query} />`;
+    case "targets":
+      if (!id) return html`<${Targets} query=${query} />`;
+      if (id === "new") return html`<${NewTarget} />`;
+      if (isId("tgt", id) && deeper === "edit") return html`<${EditTarget} key=${id} id=${id} />`;
+      return at("tgt", TargetPage);
     case "keys": return id ? html`<${Lost} />` : html`<${Keys} query=${query} />`;
     default: return html`<${Lost} />`;
   }

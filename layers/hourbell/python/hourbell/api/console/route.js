@@ -31,4 +31,12 @@ function useRoute() {
   return route;
 }
 
+// Whoever pastes an id into a search wants its page.
+const ID_ROOMS = [["job", "jobs"], ["run", "runs"], ["tgt", "targets"]];
+
+function placeOfId(text) {
+  const found = ID_ROOMS.find(([prefix]) => isId(prefix, text));
+  return found ? `${found[1]}/${text}` : null;
+}
+
 const isId = (prefix, text) => new RegExp(`^${prefix}_[0-9a-z]{10,40}$`).test(text ?? "");

@@ -7,19 +7,28 @@ function Runs({ query }) {
   const asked = Object.fromEntries([...RUN_FILTERS, "cursor"].map((name) => [name, query[name]]));
   const runs = useData(address("v1/runs", { ...asked, limit: 50 }), { every: 10 * SECOND, keep: true });
   const [asking, setAsking] = useState(false);
+  const nameOf = useJobNames(isId("job", query.job) ? [query.job] : []);
   const redrivable = ENDED.includes(query.state) && runs.value?.items.length > 0;
   return html`<${Head} title="Runs" data=${runs} aside=${redrivable && html`<button type="button" onClick=${() => setAsking(true)}>Redrive …</button>`} />
     <${Filters} path="runs" query=${query} fields=${[
       { name: "state", label: "State", options: [["", "any"], ...RUN_STATES] },
-      { name: "job", label: "Job", placeholder: "job_… (its id)", search: true },
+      { name: "job", label: "Job", placeholder: "its whole name, or an id", search: true, resolve: jobIdOf },
       { name: "target", label: "Target", placeholder: "name or id" },
       { name: "from", label: "Scheduled from", type: "datetime-local" },
       { name: "to", label: "Scheduled before", type: "datetime-local" },
     ]} />
+    ${query.job && html`<p class="soft">Runs of <${JobLink} id=${query.job} name=${nameOf(query.job)} /></p>`}
     <${Trouble} data=${runs} />
-    ${runs.value ? html`<${RunTable} runs=${runs.value.items} behind=${runs.behind} />
+    ${runs.value ? html`<${RunTable} runs=${runs.value.items} jobs=${!query.job} behind=${runs.behind} />
       <${Pager} path="runs" query=${query} next=${runs.value.next_cursor} shown=${runs.value.items.length} />` : !runs.problem && html`<p class="soft waiting">Loading …</p>`}
     ${asking && html`<${Redrive} query=${query} close=${() => setAsking(false)} reload=${runs.reload} />`}`;
+}
+
+// The API knows a run's job by its id; a name that is nobody's is left for it to refuse.
+async function jobIdOf(text) {
+  if (!text || text.startsWith("job_")) return text;
+  const { value } = await call("GET", address("v1/jobs", { name: text, limit: 1 }));
+  return value.items[0]?.id ?? text;
 }
 
 const durationOf = (run) => (run.started_at && run.finished_at ? Date.parse(run.finished_at) - Date.parse(run.started_at) : null);

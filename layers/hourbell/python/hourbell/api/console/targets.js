@@ -1,8 +1,9 @@
 // Destinations and their limits.
 
+const TARGET_MEMBERS = ["http", "lambda", "sqs", "sns", "eventbridge", "step_functions", "pull"];
+
 function destinationOf(target) {
-  const kinds = ["http", "lambda", "sqs", "sns", "eventbridge", "step_functions", "pull"];
-  const kind = kinds.find((one) => target[one]) ?? "?";
+  const kind = TARGET_MEMBERS.find((one) => target[one]) ?? "?";
   return inlineText({ [kind]: target[kind] ?? {} });
 }
 
@@ -13,14 +14,14 @@ const limitsOf = (target) => [
 
 function Targets({ query }) {
   const targets = useData(address("v1/targets", { name: query.name, state: query.state, cursor: query.cursor, limit: 50 }), { every: 15 * SECOND, keep: true });
-  return html`<${Head} title="Targets" data=${targets} />
+  return html`<${Head} title="Targets" data=${targets} aside=${html`<a class="button primary" href=${link("targets/new")}>New target</a>`} />
     <${Filters} path="targets" query=${query} fields=${[
       { name: "name", label: "Name", placeholder: "its whole name", search: true },
       { name: "state", label: "State", options: [["", "any"], "active", "paused"] },
     ]} />
     <${Trouble} data=${targets} />
     ${targets.value && html`<${Table} label="Targets" rows=${targets.value.items} behind=${targets.behind}
-      empty=${query.name || query.state ? html`No target fits. <a href=${link("targets")}>Show all</a>` : html`There are no targets yet: <code>hourbell targets create</code> makes one.`} columns=${[
+      empty=${query.name || query.state ? html`No target fits. <a href=${link("targets")}>Show all</a>` : html`There are no targets yet. <a href=${link("targets/new")}>Create the first one</a>`} columns=${[
         ["Target", (target) => html`<a class=${target.name ? "name" : "id"} href=${link(`targets/${target.id}`)}>${target.name ?? target.id}</a>`, "main"],
         ["State", (target) => html`<${Badge} state=${target.state} />`],
         ["Kind", (target) => destinationOf(target).kind],
@@ -47,7 +48,7 @@ function TargetPage({ id }) {
     <${Head} title=${name} crumb=${["Targets", link("targets")]} data=${target} aside=${html`<${Badge} state=${shown.state} />`}>
       <div class="buttons" role="group" aria-label="Actions">
         ${shown.state === "paused" ? html`<button type="button" class="primary" onClick=${() => setAsking("resume")}>Resume</button>` : html`<button type="button" onClick=${() => setAsking("pause")}>Pause</button>`}
-        ${shown.name && html`<a class="button" href=${link("jobs", { target: shown.name })}>Its jobs</a>`}
+        ${shown.name && html`<a class="button" href=${link(`targets/${id}/edit`)}>Edit</a><a class="button" href=${link("jobs", { target: shown.name })}>Its jobs</a>`}
       </div>
     <//>
     ${target.problem && html`<${Trouble} data=${target} />`}
