@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,54 @@ def test_a_second_import_changes_only_what_has_changed(engine: Engine, command: 
     assert len(list(engine.client.iter_jobs())) == 2
 
 
-def test_a_dry_run_makes_nothing(engine: Engine, command: Command, crontab: str):
-    assert actions(command("crontab", crontab, "--target", "agent", "--dry-run", "--json")) == ["-", "-"]
+def test_a_dry_run_tells_what_would_be_done_and_does_nothing(engine: Engine, command: Command, crontab: str):
+    engine.add_target("agent", lambda call: None)
+    assert actions(command("crontab", crontab, "--target", "agent", "--dry-run", "--json")) == ["create", "create"]
     assert list(engine.client.iter_jobs()) == []
+
+    command("crontab", crontab, "--target", "agent")
+    before = list(engine.client.iter_jobs())
+    Path(crontab).write_text(CRONTAB.replace("30 9", "0 10"), encoding="utf-8")
+    report = json.loads(command("crontab", crontab, "--target", "agent", "--dry-run", "--json").stdout)
+    told = command("crontab", crontab, "--target", "agent", "--dry-run").stdout
+
+    assert [(job["action"], job["changes"]) for job in report["jobs"]] == [("unchanged", []), ("update", ["schedule"])]
+    assert f"update    {report['jobs'][1]['definition']['name']} (schedule)\n1 update, 1 unchanged\n" in told
+    assert list(engine.client.iter_jobs()) == before
+
+
+def test_an_import_tells_what_it_did_as_its_dry_run_told_it(engine: Engine, command: Command, crontab: str):
+    engine.add_target("agent", lambda call: None)
+    planned = command("crontab", crontab, "--target", "agent", "--dry-run")
+    done = command("crontab", crontab, "--target", "agent")
+
+    assert planned.stdout == done.stdout
+    assert done.stdout.endswith("2 create\n")
+
+
+def test_a_dry_run_tells_what_the_api_would_refuse(engine: Engine, command: Command, crontab: str):
+    result = command("crontab", crontab, "--target", "agent", "--dry-run")
+
+    assert result.exit_code == 1
+    assert "no target has this name" in result.stdout
+    assert "2 refused" in result.stdout
+    assert "No job is made, because the API refuses some." in result.stderr
+
+
+def test_a_dry_run_without_an_api_shows_what_maps_and_says_so(command: Command, crontab: str, monkeypatch):
+    monkeypatch.setenv("HOURBELL_URL", "https://hourbell.example")
+    monkeypatch.delenv("HOURBELL_API_KEY", raising=False)
+
+    shown = command("crontab", crontab, "--target", "agent", "--dry-run")
+    report = command("crontab", crontab, "--target", "agent", "--dry-run", "--json")
+
+    assert shown.exit_code == 0
+    (said,) = [line for line in shown.stdout.splitlines() if "not compared" in line]
+    assert said == (
+        "note: not compared with the jobs that there are: "
+        "HOURBELL_API_KEY is not set: HOURBELL_URL and HOURBELL_API_KEY go together."
+    )
+    assert actions(report) == ["-", "-"]
 
 
 def test_nothing_is_made_as_long_as_a_line_cannot_be_read(engine: Engine, command: Command):

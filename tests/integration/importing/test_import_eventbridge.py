@@ -108,11 +108,23 @@ def test_what_does_not_map_stops_the_import_until_it_may_be_left_out(engine: Eng
     assert actions(command("eventbridge", "--region", "eu-west-1", "--skip-unmapped", "--json")) == ["create"] * 3
 
 
-def test_a_dry_run_asks_aws_alone(command: Command, scheduler: Any):
+def test_a_dry_run_makes_no_targets_and_compares_as_if_they_were_made(engine: Engine, command: Command, scheduler: Any):
+    dry = ("eventbridge", "--region", "eu-west-1", "--dry-run", "--json")
+    assert actions(command(*dry)) == ["create"] * 3
+    assert list(engine.client.iter_targets()) == []
+
+    command("eventbridge", "--region", "eu-west-1")
+    assert actions(command(*dry)) == ["unchanged"] * 3
+
+
+def test_a_dry_run_without_an_api_asks_aws_alone(command: Command, scheduler: Any, monkeypatch):
+    monkeypatch.setenv("HOURBELL_URL", "https://hourbell.example")
+    monkeypatch.delenv("HOURBELL_API_KEY", raising=False)
     result = command("eventbridge", "--region", "eu-west-1", "--dry-run")
     assert result.exit_code == 0
     assert "target lambda-report: lambda" in result.stdout
     assert "dead runs stay with their error" in result.stdout
+    assert result.stdout.count("not compared with the jobs that there are") == 1
 
 
 def test_an_account_that_cannot_be_read_is_one_line(command: Command, monkeypatch):

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from hourbell.cli.connection import connect
 from hourbell.cli.job_options import Tags, read_tags
-from hourbell.cli.output import AsJson, count, describe_schedule, print_error, print_json, print_table
+from hourbell.cli.job_plan import PlanLine, print_plan
+from hourbell.cli.output import AsJson, count, describe_schedule, explain, print_error, print_json, print_table
 from hourbell.cli.progress import tracked
-from hourbell.client import ClientError
-from hourbell.importing.carry_out import Step, carry_out, known_targets
-from hourbell.importing.plan import Plan
+from hourbell.client import Client, ClientError
+from hourbell.importing.carry_out import Step, carry_out, compare_all, known_targets
+from hourbell.importing.compare import Comparison
+from hourbell.importing.plan import ImportedTarget, Plan
+
+T = TypeVar("T")
 
 app = typer.Typer(no_args_is_help=True, help="Import jobs from a crontab or from EventBridge Scheduler.")
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only report; asks no Hourbell.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only report what would be done.")]
 
+_NONE_MADE = "No job was made, because the API refused some."
 _SYSTEM_PLACES = ("/etc/crontab", "/etc/cron.d/")
 
 
@@ -76,36 +82,54 @@ def eventbridge(
     from hourbell.importing.eventbridge import map_schedules
 
     schedules = list(_schedules(group, profile, region))
-    known = []
-    if not dry_run:
+    known: list[ImportedTarget] = []
+    offline = None
+    if dry_run:
+        known, offline = _ask(known_targets, known)
+    else:
         with connect() as client:
             known = known_targets(client)
     plan = map_schedules(schedules, known=known, now=datetime.now(UTC))
-    _finish(plan, skip="--skip-unmapped", may_skip=skip_unmapped, dry_run=dry_run, as_json=as_json)
+    _finish(plan, skip="--skip-unmapped", may_skip=skip_unmapped, dry_run=dry_run, offline=offline, as_json=as_json)
 
 
-def _finish(plan: Plan, *, skip: str, may_skip: bool, dry_run: bool, as_json: bool) -> None:
-    """Carry the plan out, unless it is a dry run or has holes that nobody allowed; then tell."""
+def _finish(plan: Plan, *, skip: str, may_skip: bool, dry_run: bool, offline: str | None = None, as_json: bool) -> None:
+    """Carry the plan out, unless it is a dry run or has holes that nobody allowed; then tell.
+
+    ``offline``: why no Hourbell can be asked.
+    """
     blocked = bool(plan.refused) and not may_skip
-    if dry_run or blocked:
-        _report(plan, [Step(job=job, action="-") for job in plan.jobs], as_json=as_json)
-        if blocked:
-            print_error(f"{count(len(plan.refused), 'schedule')} cannot be imported; {skip} leaves them out.")
-            raise typer.Exit(1)
-        return
-    with connect() as client:
-        steps = carry_out(client, plan, track=tracked)
+    steps = [Step(job=job) for job in plan.jobs]
+    if dry_run and offline is None:
+        steps, offline = _ask(lambda client: compare_all(client, plan, track=tracked), steps)
+    elif not dry_run and not blocked:
+        with connect() as client:
+            steps = carry_out(client, plan, track=tracked)
+    if offline is not None:
+        plan = replace(plan, notes=(*plan.notes, f"not compared with the jobs that there are: {offline}"))
     _report(plan, steps, as_json=as_json)
-    if any(step.action == "refused" for step in steps):
-        print_error("No job was made, because the API refused some.")
+    if blocked:
+        print_error(f"{count(len(plan.refused), 'schedule')} cannot be imported; {skip} leaves them out.")
         raise typer.Exit(1)
+    if any(step.action == "refused" for step in steps):
+        print_error("No job is made, because the API refuses some." if dry_run else _NONE_MADE)
+        raise typer.Exit(1)
+
+
+def _ask(ask: Callable[[Client], T], otherwise: T) -> tuple[T, str | None]:
+    """What the API answers; where none can be asked, the other, and why."""
+    try:
+        with connect() as client:
+            return ask(client), None
+    except ClientError as error:
+        return otherwise, explain(error)
 
 
 def _report(plan: Plan, steps: Sequence[Step], *, as_json: bool) -> None:
     if as_json:
         return print_json(_as_json(plan, steps))
     rows: list[tuple[object, ...]] = [
-        (*_row(step), "\n".join((*step.job.notes, *([step.reason] if step.reason else [])))) for step in steps
+        (*_row(step), "\n".join((*step.job.notes, *_reasons(step.comparison)))) for step in steps
     ]
     rows += [(each.source, "refused", each.text, None, each.reason) for each in plan.refused]
     rows += [(each.source, "over", each.text, None, each.reason) for each in plan.over]
@@ -114,7 +138,17 @@ def _report(plan: Plan, steps: Sequence[Step], *, as_json: bool) -> None:
         typer.echo(f"target {target.name}: {target.kind} {' '.join(str(value) for value in target.config.values())}")
     for note in plan.notes:
         typer.echo(f"note: {note}")
+    if compared := [step for step in steps if step.comparison is not None]:
+        print_plan([PlanLine(step.action, step.job.name, _changes(step.comparison)) for step in compared])
     return None
+
+
+def _changes(comparison: Comparison | None) -> Sequence[str]:
+    return () if comparison is None else comparison.changes
+
+
+def _reasons(comparison: Comparison | None) -> Sequence[str]:
+    return () if comparison is None or comparison.reason is None else (comparison.reason,)
 
 
 def _row(step: Step) -> tuple[str, str, str, str]:
@@ -131,7 +165,8 @@ def _as_json(plan: Plan, steps: Sequence[Step]) -> dict[str, Any]:
             {
                 "source": step.job.source,
                 "action": step.action,
-                "reason": step.reason,
+                "changes": list(_changes(step.comparison)),
+                "reason": next(iter(_reasons(step.comparison)), None),
                 "notes": list(step.job.notes),
                 "definition": step.job.definition,
             }

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
 from hourbell.cli.confirmation import Yes, confirm
 from hourbell.cli.connection import connect
 from hourbell.cli.job_files import DeclaredJob, read_jobs
+from hourbell.cli.job_plan import PlanLine, print_plan
 from hourbell.cli.output import AsJson, count, print_error, print_json
 from hourbell.cli.progress import tracked
 from hourbell.client import ApiError, Client, Job
-
-
-class Step(NamedTuple):
-    """What is done about one job. ``action``: create, update, unchanged or prune."""
-
-    action: str
-    name: str
-    changes: Sequence[str] = ()
+from hourbell.importing.compare import compare
 
 
 def apply(
@@ -46,7 +40,7 @@ def apply(
     with connect() as client:
         plan, planned = _plan(client, declared)
         surplus = _surplus(client, declared, tag or []) if prune else []
-        steps = [*plan, *(Step("prune", str(job["name"] or job["id"])) for job in surplus)]
+        steps = [*plan, *(PlanLine("prune", str(job["name"] or job["id"])) for job in surplus)]
         if not planned or dry_run:
             _print_steps(steps, as_json=as_json)
             if not planned:
@@ -60,16 +54,15 @@ def apply(
         raise typer.Exit(1)
 
 
-def _plan(client: Client, declared: Sequence[DeclaredJob]) -> tuple[list[Step], bool]:
+def _plan(client: Client, declared: Sequence[DeclaredJob]) -> tuple[list[PlanLine], bool]:
     """The steps, and whether every job has one; what is refused is told."""
-    steps: list[Step] = []
+    steps: list[PlanLine] = []
     for job in tracked(declared, "Comparing"):
-
-        def plan(job: DeclaredJob = job) -> None:
-            found = client.plan_job(job.name, job.body)
-            steps.append(Step(found["action"], job.name, found["changes"]))
-
-        _attempt(job.name, plan)
+        found = compare(client, job.name, job.body)
+        if found.action == "refused":
+            print_error(f"{job.name}: {found.reason}")
+        else:
+            steps.append(PlanLine(found.action, job.name, found.changes))
     return steps, len(steps) == len(declared)
 
 
@@ -80,7 +73,7 @@ def _surplus(client: Client, declared: Sequence[DeclaredJob], tags: Sequence[str
 
 
 def _carry_out(
-    client: Client, declared: Sequence[DeclaredJob], plan: Sequence[Step], surplus: Sequence[Job]
+    client: Client, declared: Sequence[DeclaredJob], plan: Sequence[PlanLine], surplus: Sequence[Job]
 ) -> list[bool]:
     """Whether each step was done; nothing is deleted once something was refused."""
     done = [
@@ -102,19 +95,12 @@ def _attempt(name: str, act: Callable[[], object]) -> bool:
     return True
 
 
-def _print_steps(steps: Sequence[Step], *, as_json: bool) -> None:
+def _print_steps(steps: Sequence[PlanLine], *, as_json: bool) -> None:
     if as_json:
         return print_json([{"action": step.action, "name": step.name, "changes": list(step.changes)} for step in steps])
-    for step in steps:
-        if step.action != "unchanged":
-            typer.echo(f"{step.action:<9} {step.name}" + (f" ({', '.join(step.changes)})" if step.changes else ""))
-    counts = [
-        (action, sum(step.action == action for step in steps)) for action in ("create", "update", "unchanged", "prune")
-    ]
-    typer.echo(", ".join(f"{number} {action}" for action, number in counts if number) or "No jobs.")
-    return None
+    return print_plan(steps)
 
 
-def _some(steps: Sequence[Step], limit: int = 5) -> str:
+def _some(steps: Sequence[PlanLine], limit: int = 5) -> str:
     names = ", ".join(step.name for step in steps[:limit])
     return names if len(steps) <= limit else f"{names} and {len(steps) - limit} more"
