@@ -82,14 +82,14 @@ def test_no_page_is_wider_than_a_telephone(open_page: OpenPage, site: Site, page
 
 
 def test_the_overview_says_at_a_glance_how_it_stands(page: Page, pages: dict[str, str]):
-    expect(page.get_by_role("img", name="Lateness of the latest")).to_be_visible()
+    expect(page.get_by_role("group", name="Lateness of the latest")).to_be_visible()
     expect(page.get_by_text("Dead, last hour")).to_be_visible()
     expect(page.get_by_role("link", name="paused 1")).to_be_visible()
     page.locator(".dead-runs").get_by_role("link", name="HTTP 404").first.click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Run of {EVIL}")
     expect(page.get_by_role("table", name="Attempts")).to_contain_text("404")
-    expect(page.get_by_text("refused_by_target")).to_be_visible()
+    expect(page.get_by_text("refused by target")).to_be_visible()
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ function useWidth() {
   return [place, width];
 }
 
-function Chart({ height, label, draw }) {
+// `role`: a drawing that holds links is a group of them.
+function Chart({ height, label, draw, role = "group" }) {
   const [place, width] = useWidth();
   return html`<div class="chart" ref=${place}>${width > 0 && html`
-    <svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${label}>${draw(width)}</svg>`}</div>`;
+    <svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role=${role} aria-label=${label}>${draw(width)}</svg>`}</div>`;
 }
 
 // --- lateness: from 1 ms to hours, each step ten times the one before ---
@@ -158,7 +159,7 @@ function ColdChart({ hours }) {
         ${index % every === 0 && html`<text class="tick" x=${left + (index + 0.5) * step} y=${bottom + 16} text-anchor="middle">${unit.text(at)}</text>`}</g>`)}
       <text class="tick" x=${left} y=${height - 4}>${unit.name === "hour" ? `from ${localTime(all[0].at).slice(0, 10)}` : ""} due, ${ZONE}</text>`;
   };
-  return html`<${Chart} height=${height} draw=${draw} label=${`${count(total)} cold jobs, by the ${unit.name} in which they are due`} />
+  return html`<${Chart} role="img" height=${height} draw=${draw} label=${`${count(total)} cold jobs, by the ${unit.name} in which they are due`} />
     <details class="numbers"><summary>As numbers</summary><div class="scroll"><table><thead><tr><th scope="col">${unit.name}</th><th scope="col" class="number">jobs</th></tr></thead>
       <tbody>${all.filter((one) => one.jobs).map(({ at, jobs }) => html`<tr key=${at.getTime()}><td>${unit.name === "hour" ? localTime(at).slice(0, 16) : unit.text(at)}</td><td class="number">${count(jobs)}</td></tr>`)}</tbody></table></div></details>`;
 }
@@ -191,7 +192,7 @@ function AttemptChart({ run, now }) {
       <text class="tick" x=${left} y=${height - 6}>due</text>
       <text class="tick" x=${right} y=${height - 6} text-anchor="end">+${elapsed(span)}</text>`;
   };
-  return html`<${Chart} height=${height} draw=${draw} label=${`${attempts.length} attempts: ${attempts.map((one, index) => `${one.outcome ?? "running"}, ${took(one, index)}`).join(", ")}`} />`;
+  return html`<${Chart} role="img" height=${height} draw=${draw} label=${`${attempts.length} attempts: ${attempts.map((one, index) => `${one.outcome ?? "running"}, ${took(one, index)}`).join(", ")}`} />`;
 }
 
 /** Shares of a whole, side by side. */

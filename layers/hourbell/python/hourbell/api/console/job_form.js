@@ -113,7 +113,7 @@ function NewJob({ query }) {
   const from = isId("job", query.from) ? query.from : null;
   const source = useData(from && `v1/jobs/${from}`);
   if (from && !source.value) return html`<${Head} title="New job" crumb=${["Jobs", link("jobs")]} /><${Panel} title="Its model" id="from" data=${source} />`;
-  const start = source.value ? { ...formOf(source.value), name: source.value.name ? `${source.value.name}-copy` : "", paused: false } : BLANK;
+  const start = source.value ? { ...formOf(source.value), name: source.value.name ? `${source.value.name}-copy` : "", paused: false } : { ...BLANK, "schedule.timezone": ZONES.includes(ZONE) ? ZONE : "" };
   return html`<${Head} title="New job" crumb=${["Jobs", link("jobs")]} /><${JobForm} key=${from} start=${start} />`;
 }
 
@@ -159,11 +159,11 @@ function WhenFields({ editing: isEdit }) {
       ${kind === "every" && html`<${Control} key="every" name="schedule.every" label="Every" placeholder="30s, 5m, 2h, 1d" hint="elapsed time, 1 s at least" />
         <${Control} key="anchor" name="schedule.anchor" label="Counted from" placeholder="its creation" hint="RFC 3339" />`}
       ${kind === "at" && html`<${Control} key="at" name="schedule.at" label="At" placeholder="2027-05-29T09:00:00" class="mono" hint="on the clock of the zone, or with an offset" wide />`}
-      <${Control} name="schedule.timezone" label="Zone" placeholder=${kind === "every" ? "UTC" : ZONE} list="zones" hint="IANA name" />
+      <${Control} name="schedule.timezone" label="Zone" placeholder="UTC" list="zones" hint="IANA name" />
       <datalist id="zones">${ZONES.map((zone) => html`<option value=${zone} />`)}</datalist>
-      ${kind !== "every" && html`<${Control} name="schedule.gap" label="A time that a clock change leaves out" as=${Choice} options=${[["run", "runs after the gap"], ["skip", "is skipped"]]} />
-        <${Control} name="schedule.repeat" label="A time that comes twice" as=${Choice} options=${[["once", "runs once"], ["twice", "runs twice"]]} />`}
-      ${kind === "at" && !isEdit && html`<${Control} name="schedule.past" label="A time in the past" as=${Choice} options=${[["", "is refused"], ["run_now", "runs now"]]} />`}
+      ${kind !== "every" && html`<${Control} name="schedule.gap" label="Left-out time" hint="that a clock change jumps over" as=${Choice} options=${[["run", "runs after the gap"], ["skip", "is skipped"]]} />
+        <${Control} name="schedule.repeat" label="Repeated time" hint="that a clock change brings twice" as=${Choice} options=${[["once", "runs once"], ["twice", "runs twice"]]} />`}
+      ${kind === "at" && !isEdit && html`<${Control} name="schedule.past" label="Past time" as=${Choice} options=${[["", "is refused"], ["run_now", "runs now"]]} />`}
     </div>
     ${kind !== "at" && html`<details><summary>Bounds and exceptions</summary><div class="fields">
       <${Control} name="schedule.start_at" label="From" placeholder="2027-01-01T00:00:00Z" />

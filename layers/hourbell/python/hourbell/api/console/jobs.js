@@ -1,25 +1,27 @@
 // The list of jobs.
 
-const JOB_FILTERS = ["q", "state", "tag", "name_prefix", "target", "tier", "due_before"];
-const COLD_FILTERS = ["tier", "due_before"];
+const TIER = { name: "tier", label: "Tier", options: [["", "hot"], ["cold", "cold"]] };
+const DUE_BEFORE = { name: "due_before", label: "Due before", type: "datetime-local" };
+const HOT_FILTERS = [
+  { name: "q", label: "Search", search: true, placeholder: "words, or an id" },
+  { name: "state", label: "State", options: [["", "any"], ...JOB_STATES] },
+  { name: "tag", label: "Tag", placeholder: "team:payments" },
+  { name: "name_prefix", label: "Name prefix" },
+  { name: "target", label: "Target", placeholder: "name or id" },
+  TIER,
+  DUE_BEFORE,
+];
+const COLD_FILTERS = [{ name: "name", label: "Name", search: true, placeholder: "its whole name, or an id" }, TIER, DUE_BEFORE];
 
 function Jobs({ query }) {
   const cold = query.tier === "cold";
-  const usable = Object.fromEntries(Object.entries(query).filter(([name]) => name === "cursor" || (cold ? COLD_FILTERS : JOB_FILTERS).includes(name)));
-  const asked = { ...usable, tag: (usable.tag ?? "").split(/\s+/), due_before: usable.due_before };
-  const jobs = useData(address("v1/jobs", { ...asked, limit: 50 }), { every: 10 * SECOND, keep: true });
-  const filtered = JOB_FILTERS.some((name) => usable[name]);
+  const filters = cold ? COLD_FILTERS : HOT_FILTERS;
+  const asked = Object.fromEntries([...filters.map(({ name }) => name), "cursor"].map((name) => [name, query[name]]));
+  const jobs = useData(address("v1/jobs", { ...asked, tag: asked.tag?.split(/\s+/), limit: 50 }), { every: 10 * SECOND, keep: true });
+  const filtered = filters.some(({ name }) => asked[name]);
   return html`<${Head} title="Jobs" data=${jobs} aside=${html`<a class="button primary" href=${link("jobs/new")}>New job</a>`} />
-    <${Filters} path="jobs" query=${query} fields=${[
-      { name: "q", label: "Search", search: true, placeholder: "words of a name or a tag, or an id", off: cold },
-      { name: "state", label: "State", options: [["", "any"], ...JOB_STATES], off: cold },
-      { name: "tag", label: "Tag", placeholder: "team:payments", off: cold },
-      { name: "name_prefix", label: "Name begins with", off: cold },
-      { name: "target", label: "Target", placeholder: "name or id", off: cold },
-      { name: "tier", label: "Tier", options: [["", "hot"], ["cold", "cold"]] },
-      { name: "due_before", label: "Due before", type: "datetime-local" },
-    ]} />
-    ${cold && html`<p class="soft">Cold jobs are far-future one-offs, listed hour by hour; they are found by when they are due, or by their id.</p>`}
+    <${Filters} path="jobs" query=${query} fields=${filters} />
+    ${cold && html`<p class="soft">Cold jobs are far-future one-offs, listed hour by hour; they are found by their name, their id, or by when they are due.</p>`}
     <${Trouble} data=${jobs} />
     ${jobs.value ? html`<${JobTable} jobs=${jobs.value.items} behind=${jobs.behind} empty=${emptyJobs(filtered, jobs.value.next_cursor)} />
       <${Pager} path="jobs" query=${query} next=${jobs.value.next_cursor} shown=${jobs.value.items.length} />` : !jobs.problem && html`<p class="soft waiting">Loading …</p>`}`;
@@ -77,11 +79,11 @@ function Filters({ path, query, fields }) {
   </form>`;
 }
 
-function Filter({ name, label, options, type = "text", placeholder, search, off, value, set }) {
+function Filter({ name, label, options, type = "text", placeholder, search, value, set }) {
   const id = `filter-${name}`;
   const control = options
-    ? html`<${Choice} id=${id} value=${value} options=${options} disabled=${off} onChange=${set} />`
-    : html`<${Typed} id=${id} type=${type} placeholder=${placeholder} search=${search} off=${off} value=${value} set=${set} />`;
+    ? html`<${Choice} id=${id} value=${value} options=${options} onChange=${set} />`
+    : html`<${Typed} id=${id} type=${type} placeholder=${placeholder} search=${search} value=${value} set=${set} />`;
   return html`<div class=${search ? "filter wide" : "filter"}><label for=${id}>${label}</label>${control}</div>`;
 }
 
@@ -89,7 +91,7 @@ function Filter({ name, label, options, type = "text", placeholder, search, off,
 let searchWanted = false;
 
 // Takes effect a moment after the last letter, or at once with Enter.
-function Typed({ id, type, placeholder, search, off, value, set }) {
+function Typed({ id, type, placeholder, search, value, set }) {
   const isTime = type === "datetime-local";
   const shown = isTime ? toInput(value).slice(0, 16) : value;
   const [text, setText] = useState(shown);
@@ -110,6 +112,6 @@ function Typed({ id, type, placeholder, search, off, value, set }) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => settle(next), TYPING_PAUSE);
   };
-  return html`<${Input} id=${id} type=${search ? "search" : type} placeholder=${placeholder} disabled=${off} value=${text} data-search=${search ? "" : undefined}
+  return html`<${Input} id=${id} type=${search ? "search" : type} placeholder=${placeholder} value=${text} data-search=${search ? "" : undefined}
     aria-keyshortcuts=${search ? "/" : undefined} onChange=${type_} onKeyDown=${(event) => event.key === "Enter" && settle(event.target.value)} />`;
 }

@@ -7,6 +7,7 @@ function RunPage({ id }) {
   const run = useData(`v1/runs/${id}`, { every });
   const shown = run.value;
   const job = useData(shown && `v1/jobs/${shown.job_id}`);
+  const target = useData(shown && `v1/targets/${shown.target_id}`);
   const [asking, setAsking] = useState(null);
   const unfinished = !shown || UNFINISHED.includes(shown.state);
   useEffect(() => setEvery(unfinished ? 2 * SECOND : 15 * SECOND), [unfinished]);
@@ -23,7 +24,7 @@ function RunPage({ id }) {
     ${run.problem && html`<${Trouble} data=${run} />`}
     ${shown.error && html`<p class="notice bad">${shown.error}</p>`}
     <div class="columns">
-      <${Panel} title="What happened" id="facts"><${RunFacts} run=${shown} name=${name} /><//>
+      <${Panel} title="What happened" id="facts"><${RunFacts} run=${shown} name=${name} target=${target.value} /><//>
       <${Panel} title="Attempts" id="attempts"><${Attempts} run=${shown} /><//>
     </div>
     ${(shown.progress !== null || shown.result !== null) && html`<${Panel} title="Told by the target" id="told"><${Facts} facts=${[
@@ -33,16 +34,16 @@ function RunPage({ id }) {
     ${asking && html`<${AskRun} action=${asking} run=${shown} name=${name} close=${() => setAsking(null)} reload=${run.reload} />`}`;
 }
 
-const RunFacts = ({ run, name }) => html`<${Facts} facts=${[
+const RunFacts = ({ run, name, target }) => html`<${Facts} facts=${[
   ["Job", html`<${JobLink} id=${run.job_id} name=${name} />`],
   ["Scheduled for", html`<${Time} at=${run.scheduled_for} milliseconds />`],
   ["Fire at", run.fire_at !== run.scheduled_for && html`<${Time} at=${run.fire_at} milliseconds only />`],
   ["Started", run.started_at && html`<${Time} at=${run.started_at} milliseconds only />`],
   ["Lateness", run.lateness_ms !== null && html`<b>${elapsed(run.lateness_ms)}</b>`],
   ["Finished", run.finished_at && html`<${Time} at=${run.finished_at} milliseconds only /> <span class="soft">${durationOf(run) !== null && `after ${elapsed(durationOf(run))}`}</span>`],
-  ["Reason", run.reason],
+  ["Reason", run.reason?.replaceAll("_", " ")],
   ["Origin", run.origin],
-  ["Target", html`<a class="id" href=${link(`targets/${run.target_id}`)}>${run.target_id}</a>`],
+  ["Target", html`<a class=${target?.name ? "name" : "id"} href=${link(`targets/${run.target_id}`)}>${target?.name ?? run.target_id}</a>`],
   ["Idempotency key", html`<${Id} id=${run.id} label="the idempotency key" /><span class="soft block">the run's id; the same on every delivery</span>`],
 ]} />`;
 

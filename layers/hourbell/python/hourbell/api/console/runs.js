@@ -38,7 +38,7 @@ function RunTable({ runs, jobs = true, behind = false }) {
   return html`<${Table} label="Runs" rows=${runs} behind=${behind} empty=${html`No run fits. <a href=${link("runs")}>Show all runs</a>`} columns=${[
     ["Scheduled for", (run) => html`<a href=${link(`runs/${run.id}`)}><${Time} at=${run.scheduled_for} only /></a>${run.origin !== "schedule" && html` <span class="chip">${run.origin}</span>`}`, "main"],
     ...(jobs ? [["Job", (run) => html`<${JobLink} id=${run.job_id} name=${nameOf(run.job_id)} />`]] : []),
-    ["State", (run) => html`<${Badge} state=${run.state} />${run.reason && html` <span class="soft">${run.reason}</span>`}`],
+    ["State", (run) => html`<${Badge} state=${run.state} />${run.reason && html` <span class="soft">${run.reason.replaceAll("_", " ")}</span>`}`],
     ["Lateness", (run) => elapsed(run.lateness_ms), "number"],
     ["Took", (run) => elapsed(durationOf(run)), "number"],
     ["Attempts", (run) => run.attempt, "number"],
