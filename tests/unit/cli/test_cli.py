@@ -9,6 +9,7 @@ import httpx
 import pytest
 from hourbell.cli import connection, main
 from hourbell.client import ClientError
+from typer.testing import CliRunner
 
 from tests.unit.cli.conftest import JOB, RUN, Stage
 
@@ -301,3 +302,31 @@ def test_jobs_are_searched_by_words_and_by_how_their_names_begin(stage: Stage):
     stage.answer("GET", "/v1/jobs", {"items": [JOB], "next_cursor": None})
     stage.run("jobs", "list", "--q", "pay night", "--name-prefix", "eu-")
     assert (stage.seen[0].url.params["q"], stage.seen[0].url.params["name_prefix"]) == ("pay night", "eu-")
+
+
+def test_a_tag_is_looked_for_as_it_was_given(stage: Stage):
+    stage.answer("GET", "/v1/jobs", {"items": [], "next_cursor": None})
+    stage.run("jobs", "list", "--tag", "team=payments", "--tag", "at:10:30")
+    assert stage.seen[0].url.params.get_list("tag") == ["team:payments", "at:10:30"]
+    assert stage.run("jobs", "list", "--tag", "team").exit_code == 2
+
+
+def test_runs_are_listed_of_a_span(stage: Stage):
+    stage.answer("GET", "/v1/runs", {"items": [], "next_cursor": None})
+    stage.run("runs", "list", "--state", "dead", "--from", "2026-11-01T00:00:00Z", "--to", "2026-11-02T00:00:00Z")
+    params = stage.seen[0].url.params
+    asked = (params["state"], params["from"], params["to"])
+    assert asked == ("dead", "2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z")
+
+
+@pytest.mark.parametrize("command", [("jobs", "list"), ("runs", "list"), ("runs", "tail"), ("targets", "list")])
+def test_a_state_that_is_none_is_wrong_usage_and_the_shell_completes_the_others(stage: Stage, command: tuple[str, ...]):
+    refused = stage.run(*command, "--state", "bogus")
+    assert (refused.exit_code, stage.seen) == (2, [])
+    words = " ".join(("hourbell", *command, "--state", ""))
+    completed = CliRunner().invoke(
+        main.app,
+        prog_name="hourbell",
+        env={"_HOURBELL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(command) + 2)},
+    )
+    assert {"active", "paused"} <= set(completed.output.split()) or "dead" in completed.output.split()

@@ -10,7 +10,8 @@ import httpx
 import pytest
 from botocore.exceptions import NoCredentialsError
 from hourbell.cli import checkup, doctor
-from hourbell.cli.checkup import Level
+from hourbell.cli.checkup import Alarm
+from hourbell.local.state import CloudRecord
 
 from tests.unit.cli.conftest import Stage
 
@@ -93,11 +94,31 @@ def test_what_is_not_well_with_runs_is_told_with_what_to_do(changes: dict[str, A
     assert bool(check.do) == (level != "ok")
 
 
-def test_queues_and_alarms():
-    assert [check.level for check in checkup.check_queues({"shared": 5_000, "shared-dead": 0})] == [Level.OK]
-    assert [check.level for check in checkup.check_queues({"shared": 0, "shared-dead": 1})] == [Level.WARN]
-    assert [check.level for check in checkup.check_queues({})] == [Level.FAIL]
-    assert checkup.check_alarms(["hourbell-prod-lateness"]).level is Level.FAIL
+QUEUES = {"shared": 5_000, "shared-dead": 0, "solo": 0, "solo-dead": 0}
+
+
+@pytest.mark.parametrize(
+    ("depths", "level"),
+    [
+        (QUEUES, "ok"),
+        ({**QUEUES, "solo-dead": 1}, "warn"),
+        ({}, "fail"),
+        *(({name: depth for name, depth in QUEUES.items() if name != gone}, "fail") for gone in QUEUES),
+    ],
+)
+def test_every_queue_must_be_there_and_no_letter_dead(depths: dict[str, int], level: str):
+    check = checkup.check_queues(depths)
+    assert (check.level, bool(check.do)) == (level, level != "ok")
+
+
+@pytest.mark.parametrize(
+    ("states", "level"),
+    [([(False, True)], "ok"), ([(False, True), (True, True)], "fail"), ([(False, False)], "warn"), ([], "fail")],
+)
+def test_there_must_be_alarms_that_would_tell_and_none_may_ring(states: list[tuple[bool, bool]], level: str):
+    alarms = [Alarm(name="hourbell-prod-runs-late", rings=rings, tells=tells) for rings, tells in states]
+    check = checkup.check_alarms(alarms)
+    assert (check.level, bool(check.do)) == (level, level != "ok")
 
 
 @pytest.fixture
@@ -148,7 +169,7 @@ class Session:
         return self
 
     def list_queues(self, **_: object) -> dict[str, Any]:
-        return {"QueueUrls": ["https://sqs/1/hourbell-prod-shared", "https://sqs/1/hourbell-prod-shared-dead"]}
+        return {"QueueUrls": [f"https://sqs/1/hourbell-prod-{name}" for name in QUEUES]}
 
     def get_queue_attributes(self, **asked: Any) -> dict[str, Any]:
         return {"Attributes": {"ApproximateNumberOfMessages": "1" if asked["QueueUrl"].endswith("dead") else "0"}}
@@ -158,13 +179,28 @@ def test_queues_are_looked_at_where_there_is_a_way_to(well: Stage, monkeypatch: 
     monkeypatch.setattr(doctor, "_session", lambda _stage: (Session(), {}))
     result = well.run("doctor", "--stage", "prod")
     assert "shared 0, shared-dead 1" in result.output
-    assert "Unable to locate credentials" in result.output
-    assert result.exit_code == 0
+
+
+def test_what_was_asked_for_and_could_not_be_seen_is_not_well(well: Stage, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doctor, "_session", lambda _stage: (Session(), {}))
+    result = well.run("doctor", "--stage", "prod")
+    assert "fail  alarms          Unable to locate credentials" in result.output
+    assert result.exit_code == 1
+
+
+def test_the_local_cloud_is_looked_at_without_being_asked(well: Stage, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doctor, "_session", lambda _stage: (Session(), {}))
+    monkeypatch.setattr(doctor, "local_cloud", lambda: CloudRecord(url="https://hourbell.example"))
+    asked = json.loads(well.run("doctor", "--json").output)
+    monkeypatch.setattr(doctor, "local_cloud", lambda: CloudRecord(url="https://elsewhere.example"))
+    not_asked = json.loads(well.run("doctor", "--json").output)
+    assert {"queues", "alarms"} <= {check["name"] for check in asked}
+    assert not_asked[-1]["level"] == "skip"
 
 
 def test_an_aws_profile_that_is_not_there_is_not_looked_past(well: Stage, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AWS_PROFILE", "nobody")
     result = well.run("doctor", "--stage", "prod")
     assert result.exception is None or isinstance(result.exception, SystemExit)
-    assert "skip  queues" in result.output
+    assert "fail  queues" in result.output
     assert "(nobody) could not be found" in result.output

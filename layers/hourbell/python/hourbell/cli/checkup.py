@@ -19,6 +19,8 @@ SCAN_WARN, SCAN_FAIL = timedelta(minutes=3), timedelta(minutes=10)
 DUE_WARN, DUE_FAIL = timedelta(seconds=90), timedelta(minutes=5)
 LATENESS_WARN_MS = 1_000
 WAITING_WARN = 1_000
+# The queues of a stage, without its prefix.
+QUEUES = ("shared", "shared-dead", "solo", "solo-dead")
 
 
 class Level(StrEnum):
@@ -38,6 +40,15 @@ class Check:
     level: Level
     said: str
     do: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """An alarm of the stage. ``tells``: its actions are enabled."""
+
+    name: str
+    rings: bool
+    tells: bool
 
 
 def check_clock(here: datetime, there: datetime, *, uncertainty: timedelta) -> Check:
@@ -101,22 +112,37 @@ def check_stats(found: Stats) -> list[Check]:
     return [_check_planning(found), _check_lateness(found), _check_dead(found), _check_waiting(found)]
 
 
-def check_queues(depths: Mapping[str, int]) -> list[Check]:
-    """Dead-letter queues are to be empty: the reaper sends what is lost, but somebody should know why it was."""
-    dead = {name: depth for name, depth in depths.items() if name.endswith("-dead") and depth}
-    said = ", ".join(f"{name} {depth:,}" for name, depth in depths.items()) or "none was found"
+def check_queues(depths: Mapping[str, int]) -> Check:
+    """Each lane needs both its queues; the dead-letter queues are to be empty.
+
+    The reaper sends what is lost, but somebody should know why it was.
+    """
     if not depths:
-        return [Check(name="queues", level=Level.FAIL, said=said, do="is it the right stage, account and region?")]
-    level = Level.WARN if dead else Level.OK
+        do = "is it the right stage, account and region?"
+        return Check(name="queues", level=Level.FAIL, said="none was found", do=do)
+    missing = [name for name in QUEUES if name not in depths]
+    if missing:
+        said, do = f"{', '.join(missing)}: not there", "deploy the Pipeline stack"
+        return Check(name="queues", level=Level.FAIL, said=said, do=do)
+    dead = any(depth for name, depth in depths.items() if name.endswith("-dead"))
+    said = ", ".join(f"{name} {depth:,}" for name, depth in depths.items())
     do = "see docs/operations.md, dead letters" if dead else ""
-    return [Check(name="queues", level=level, said=said, do=do)]
+    return Check(name="queues", level=Level.WARN if dead else Level.OK, said=said, do=do)
 
 
-def check_alarms(ringing: Sequence[str]) -> Check:
-    """Alarms in state ALARM."""
-    if not ringing:
-        return Check(name="alarms", level=Level.OK, said="none rings")
-    return Check(name="alarms", level=Level.FAIL, said=", ".join(ringing), do="see docs/operations.md")
+def check_alarms(alarms: Sequence[Alarm]) -> Check:
+    """There are alarms, none rings, and none has been silenced."""
+    if not alarms:
+        said, do = "there are none: nobody would be woken", "deploy the Observability stack"
+        return Check(name="alarms", level=Level.FAIL, said=said, do=do)
+    ringing = [alarm.name for alarm in alarms if alarm.rings]
+    if ringing:
+        return Check(name="alarms", level=Level.FAIL, said=", ".join(ringing), do="see docs/operations.md")
+    silent = [alarm.name for alarm in alarms if not alarm.tells]
+    if silent:
+        said, do = f"none rings, but these tell nobody: {', '.join(silent)}", "enable their actions"
+        return Check(name="alarms", level=Level.WARN, said=said, do=do)
+    return Check(name="alarms", level=Level.OK, said=f"none of {len(alarms)} rings")
 
 
 def is_well(checks: Iterable[Check]) -> bool:

@@ -29,7 +29,7 @@ def connect() -> Client:
     login = stored_login()
     if login is not None:
         return Client(login.url, login.api_key)
-    record = _local_cloud()
+    record = local_cloud()
     if record is None or record.url is None or record.api_key is None:
         raise ClientError(
             "Which Hourbell? Set HOURBELL_URL and HOURBELL_API_KEY, use hourbell login, or start a local cloud: make up"
@@ -37,7 +37,8 @@ def connect() -> Client:
     return Client(record.url, record.api_key)
 
 
-def _local_cloud() -> CloudRecord | None:
+def local_cloud() -> CloudRecord | None:
+    """The local cloud of this checkout, if it runs."""
     from hourbell.local.state import CloudRecord
 
     try:

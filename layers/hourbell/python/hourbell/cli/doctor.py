@@ -12,8 +12,8 @@ import typer
 from rich.markup import escape
 
 from hourbell.cli import checkup
-from hourbell.cli.checkup import Check, Level
-from hourbell.cli.connection import connect
+from hourbell.cli.checkup import Alarm, Check, Level
+from hourbell.cli.connection import connect, local_cloud
 from hourbell.cli.output import AsJson, console, print_json
 from hourbell.client import ApiError, Client, ClientError, Stats
 
@@ -28,7 +28,10 @@ def doctor(
     *,
     stage: Annotated[
         str | None,
-        typer.Option(help="Look at the queues and alarms of this stage too, with the AWS credentials at hand: prod."),
+        typer.Option(
+            help="Look at the queues and alarms of this stage too, with the AWS credentials at hand: prod. "
+            "Those of the local cloud are looked at without it."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -60,7 +63,7 @@ def _checks(client: Client, stage: str | None) -> Iterator[Check]:
         yield Check(name="key", level=Level.FAIL, said=str(error), do="hourbell login, or set HOURBELL_API_KEY")
         return
     yield from _check_deployment(client)
-    yield from _check_aws(stage)
+    yield from _check_aws(stage or _local_stage(client))
 
 
 def _check_own(client: Client) -> Iterator[Check]:
@@ -98,16 +101,22 @@ def _check_aws(stage: str | None) -> Iterator[Check]:
         session, options = _session(stage)
         return session.client(service, **options)
 
-    looks: tuple[tuple[str, Callable[[], list[Check]]], ...] = (
+    looks: tuple[tuple[str, Callable[[], Check]], ...] = (
         ("queues", lambda: checkup.check_queues(_depths(client("sqs"), stage))),
-        ("alarms", lambda: [checkup.check_alarms(_ringing(client("cloudwatch"), stage))]),
+        ("alarms", lambda: checkup.check_alarms(_alarms(client("cloudwatch"), stage))),
     )
     for name, look in looks:
         try:
-            yield from look()
+            yield look()
         except (BotoCoreError, AwsError) as error:
             said = " ".join(str(error).split())
-            yield Check(name=name, level=Level.SKIP, said=said, do="log in to AWS, with AWS_PROFILE and AWS_REGION")
+            yield Check(name=name, level=Level.FAIL, said=said, do="log in to AWS, with AWS_PROFILE and AWS_REGION")
+
+
+def _local_stage(client: Client) -> str | None:
+    """The stage of the local cloud, if it is the one that is asked."""
+    record = local_cloud()
+    return "local" if record is not None and record.url == client.url else None
 
 
 def _session(stage: str) -> tuple[Session, dict[str, Any]]:
@@ -137,11 +146,13 @@ def _depths(sqs: Any, stage: str) -> dict[str, int]:
     }
 
 
-def _ringing(cloudwatch: Any, stage: str) -> list[str]:
-    pages = cloudwatch.get_paginator("describe_alarms").paginate(
-        AlarmNamePrefix=f"hourbell-{stage}-", StateValue="ALARM"
-    )
-    return [alarm["AlarmName"] for page in pages for alarm in page["MetricAlarms"]]
+def _alarms(cloudwatch: Any, stage: str) -> list[Alarm]:
+    pages = cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=f"hourbell-{stage}-")
+    return [
+        Alarm(name=found["AlarmName"], rings=found["StateValue"] == "ALARM", tells=found.get("ActionsEnabled", True))
+        for page in pages
+        for found in page["MetricAlarms"]
+    ]
 
 
 def _print(check: Check) -> None:

@@ -11,6 +11,7 @@ import typer
 from hourbell.cli.confirmation import Yes, confirm
 from hourbell.cli.connection import connect
 from hourbell.cli.job_files import DeclaredJob, read_jobs
+from hourbell.cli.job_options import tag_filters
 from hourbell.cli.job_plan import PlanLine, print_plan
 from hourbell.cli.output import AsJson, count, print_error, print_json
 from hourbell.cli.progress import tracked
@@ -66,10 +67,9 @@ def _plan(client: Client, declared: Sequence[DeclaredJob]) -> tuple[list[PlanLin
     return steps, len(steps) == len(declared)
 
 
-def _surplus(client: Client, declared: Sequence[DeclaredJob], tags: Sequence[str]) -> list[Job]:
+def _surplus(client: Client, declared: Sequence[DeclaredJob], tags: list[str]) -> list[Job]:
     names = {job.name for job in declared}
-    pairs = [tag.replace("=", ":", 1) for tag in tags]
-    return [job for job in client.iter_jobs(tag=pairs, limit=200) if job["name"] not in names]
+    return [job for job in client.iter_jobs(tag=tag_filters(tags), limit=200) if job["name"] not in names]
 
 
 def _carry_out(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,8 @@ Tags = Annotated[list[str] | None, typer.Option("--tag", help="team=payments; ma
 File = Annotated[Path | None, typer.Option(help="A body as JSON; - reads standard input. Options go before it.")]
 
 _KINDS = ("cron", "every", "at")
+# No name of a tag has either.
+_SEPARATOR = re.compile("[=:]")
 # What a schedule keeps when it becomes one of another kind.
 _SHARED = frozenset({"timezone", "start_at", "end_at", "max_runs", "exclude"})
 
@@ -57,6 +60,11 @@ def job_body(
 def read_tags(tags: list[str] | None) -> dict[str, str]:
     """What ``--tag`` was given."""
     return dict(_tag(text) for text in tags or [])
+
+
+def tag_filters(tags: list[str] | None) -> list[str] | None:
+    """What ``--tag`` was given, as the API's lists take it."""
+    return None if tags is None else [f"{name}:{value}" for name, value in map(_tag, tags)]
 
 
 def as_changes(body: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +108,8 @@ def _parse_json(text: str, option: str) -> Any:
 
 
 def _tag(text: str) -> tuple[str, str]:
-    name, separator, value = text.partition("=")
-    if not separator or not name:
+    """As it is given to a job, `team=payments`, or as lists show it in the API, `team:payments`."""
+    name, *value = _SEPARATOR.split(text, maxsplit=1)
+    if not value or not name:
         raise typer.BadParameter(f"{text!r} is not name=value", param_hint="--tag")
-    return name, value
+    return name, value[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,12 +21,14 @@ JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id (job
 @app.command("list")
 def list_jobs(
     *,
-    state: Annotated[str | None, typer.Option(help="active, paused or completed.")] = None,
+    state: Annotated[Literal["active", "paused", "completed"] | None, typer.Option()] = None,
     q: Annotated[
         str | None, typer.Option("--q", help="Words that begin words of the name or of a tag's value.")
     ] = None,
     name_prefix: Annotated[str | None, typer.Option(help="How the name begins.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Only jobs with this tag: team:payments.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Only jobs with this tag: team=payments; several must all be there.")
+    ] = None,
     target: Annotated[str | None, typer.Option(help="Only jobs of this target.")] = None,
     tier: Annotated[Tier, typer.Option(help="cold: one-offs of the far future, by the hour they are due.")] = Tier.HOT,
     due_before: Annotated[str | None, typer.Option(help="Only jobs that are due before this instant.")] = None,
@@ -41,7 +43,7 @@ def list_jobs(
             state=state,
             q=q,
             name_prefix=name_prefix,
-            tag=tag,
+            tag=given.tag_filters(tag),
             target=target,
             tier=tier.value,
             due_before=due_before,
@@ -133,7 +135,7 @@ def pause(
 def resume(
     job: JobArgument,
     *,
-    missed: Annotated[str, typer.Option(help="skip or catch_up.")] = "skip",
+    missed: Annotated[Literal["skip", "catch_up"], typer.Option(help="What becomes of the runs it left out.")] = "skip",
     as_json: AsJson = False,
 ) -> None:
     """Let a paused job go on."""

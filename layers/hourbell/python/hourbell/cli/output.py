@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from http import HTTPStatus
@@ -12,15 +12,21 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from hourbell.client import ApiError, ClientError
 
 # Piped output has no width to respect: a wide one keeps a row on one line, for grep.
 _PIPED_WIDTH = 240
 
-_IDS = ("ID", "RUN")
-_ID_WIDTH = 30
+# Columns that a narrow terminal may cut short, and how much of them is left. What is cut of the others says nothing.
+_TEXTS = frozenset(
+    {"NAME", "SCHEDULE", "WHERE", "REASON", "CHANGES", "SCOPES", "NOTE", "SOURCE", "OBJECT", "ERROR", "WHAT"}
+)
+_LEAST = 8
+_GAP = 2
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the API's JSON.")]
 
@@ -99,14 +105,57 @@ def print_json(value: Any) -> None:
 def print_table(columns: Iterable[str], rows: Iterable[Iterable[object]], *, empty: str) -> None:
     """Rows under headings, a line each; ``empty`` where there are none.
 
-    A terminal that is too narrow cuts texts short, and no ids: they are there to be copied.
+    A terminal that is too narrow cuts texts short, and nothing else: ids are there to be copied, and half a time is
+    none. Where that is not enough, a row goes on in a second line, or a third.
     """
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(column, no_wrap=True, min_width=_ID_WIDTH if column in _IDS else None)
-    for row in rows:
-        table.add_row(*(cell(value) for value in row))
-    console().print(table if table.row_count else f"[dim]{escape(empty)}[/dim]")
+    headings, cells = tuple(columns), [[cell(value) for value in row] for row in rows]
+    terminal = console()
+    if not cells:
+        return terminal.print(f"[dim]{escape(empty)}[/dim]")
+    natural = [max(map(_width, column)) for column in zip(headings, *cells, strict=True)]
+    fitted = _fitted(headings, natural, terminal.width)
+    lines = [range(len(headings))] if fitted else _broken(natural, terminal.width)
+    for row in ([f"[bold]{heading}[/bold]" for heading in headings], *cells):
+        for number, line in enumerate(lines):
+            _print_line(
+                [row[at] for at in line], [(fitted or natural)[at] for at in line], terminal, indented=number > 0
+            )
+    return None
+
+
+def _width(text: str) -> int:
+    return max(line.cell_len for line in Text.from_markup(text).split(allow_blank=True))
+
+
+def _fitted(headings: Sequence[str], natural: Sequence[int], width: int) -> list[int] | None:
+    """The columns' widths, the widest texts cut first; None where what cannot be cut has no room."""
+    widths = list(natural)
+    texts = [at for at, heading in enumerate(headings) if heading in _TEXTS]
+    while sum(widths) + _GAP * (len(widths) - 1) > width:
+        widest = max(texts, key=lambda at: widths[at], default=None)
+        if widest is None or widths[widest] <= _LEAST:
+            return None
+        widths[widest] -= 1
+    return widths
+
+
+def _broken(natural: Sequence[int], width: int) -> list[range]:
+    """Which columns go on which line of a row; all lines but the first are indented."""
+    lines, first, used = [], 0, 0
+    for at, needed in enumerate(natural):
+        used += needed + _GAP
+        if at > first and used - _GAP > width:
+            lines.append(range(first, at))
+            first, used = at, _GAP + needed + _GAP
+    return [*lines, range(first, len(natural))]
+
+
+def _print_line(cells: Sequence[str], widths: Sequence[int], terminal: Console, *, indented: bool) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, _GAP, 0, 0))
+    for width in widths:
+        table.add_column(no_wrap=True, width=min(width, terminal.width - _GAP * indented))
+    table.add_row(*cells)
+    terminal.print(Padding(table, (0, 0, 0, _GAP * indented), expand=False))
 
 
 def print_fields(fields: Mapping[str, object]) -> None:

@@ -13,6 +13,7 @@ from hourbell.cli.connection import connect
 from hourbell.cli.jobs import find_job_id
 from hourbell.cli.output import STATE_STYLES, AsJson, console, print_error
 from hourbell.client import Client, Run, UnreachableError
+from hourbell.domain.run_state import RunState
 
 _UNFINISHED = ("queued", "running", "retrying")
 _PAGE = 200
@@ -24,7 +25,7 @@ def tail(
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
     job: Annotated[str | None, typer.Option(help="Only runs of this job (id or name).")] = None,
-    state: Annotated[str | None, typer.Option(help="Only runs that come into this state.")] = None,
+    state: Annotated[RunState | None, typer.Option(help="Only runs that come into this state.")] = None,
     lines: Annotated[int, typer.Option("-n", "--lines", min=0, max=_PAGE, help="How many to begin with.")] = 10,
     interval: Annotated[float, typer.Option(min=0.2, help="Seconds between two looks.")] = 1.0,
     as_json: AsJson = False,

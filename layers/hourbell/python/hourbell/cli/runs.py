@@ -10,6 +10,7 @@ from hourbell.cli.connection import connect
 from hourbell.cli.jobs import find_job_id
 from hourbell.cli.output import AsJson, print_fields, print_json, print_table
 from hourbell.client import Run
+from hourbell.domain.run_state import RunState
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id (run_…).")]
 
@@ -20,10 +21,10 @@ app = typer.Typer(no_args_is_help=True, help="Runs: what happened to every occur
 def list_runs(
     *,
     job: Annotated[str | None, typer.Option(help="Only runs of this job (id or name).")] = None,
-    state: Annotated[
-        str | None, typer.Option(help="queued, running, succeeded, retrying, dead, cancelled, skipped.")
-    ] = None,
+    state: Annotated[RunState | None, typer.Option(help="queued: those that are only planned ahead, too.")] = None,
     target: Annotated[str | None, typer.Option(help="Only runs of this target.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Only runs of occurrences from this instant on.")] = None,
+    to: Annotated[str | None, typer.Option(help="Only runs of occurrences before this instant.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
     as_json: AsJson = False,
@@ -31,7 +32,7 @@ def list_runs(
     """List runs, newest first."""
     with connect() as client:
         job_id = find_job_id(client, job) if job else None
-        page = client.list_runs(job=job_id, state=state, target=target, limit=limit, cursor=cursor)
+        page = client.list_runs(job=job_id, state=state, target=target, from_=from_, to=to, limit=limit, cursor=cursor)
     if as_json:
         return print_json(page)
     rows = (

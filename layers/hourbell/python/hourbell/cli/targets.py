@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -44,7 +44,7 @@ File = Annotated[str | None, typer.Option(help="A body as JSON; - reads standard
 @app.command("list")
 def list_targets(
     *,
-    state: Annotated[str | None, typer.Option(help="active or paused.")] = None,
+    state: Annotated[Literal["active", "paused"] | None, typer.Option()] = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
     as_json: AsJson = False,
