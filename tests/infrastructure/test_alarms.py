@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from cdk.settings import StageSettings
 from tests.infrastructure.templates import Assembly
 
-RUNBOOK = Path(__file__).resolve().parents[2] / "docs/operations.md"
+ROOT = Path(__file__).resolve().parents[2]
+RUNBOOK = ROOT / "docs/operations.md"
 
 RUNS = {
     "scanner-heartbeat-missing",
@@ -123,3 +125,25 @@ def test_cloudwatch_may_publish_to_the_encrypted_topic(assembly: Assembly) -> No
 
 def test_there_is_one_dashboard(assembly: Assembly, settings: StageSettings) -> None:
     assert assembly.only("AWS::CloudWatch::Dashboard").properties["DashboardName"] == settings.prefix
+
+
+def emitted() -> set[str]:
+    """The metrics that the code writes: names given to ``emit``, or to the API's ``count``."""
+    sources = [*(ROOT / "functions").rglob("*.py"), *(ROOT / "layers/hourbell/python/hourbell").rglob("*.py")]
+    calls = [
+        node
+        for source in sources
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in ("emit", "count")
+    ]
+    given = [argument for call in calls for argument in call.args if isinstance(argument, ast.Dict)]
+    return {key.value for names in given for key in names.keys if isinstance(key, ast.Constant)}
+
+
+def test_alarms_and_dashboard_watch_metrics_that_functions_write(assembly: Assembly) -> None:
+    watched = {each["MetricName"] for each in alarms(assembly).values() if each["Namespace"] == "Hourbell"}
+    page = assembly.text(assembly.only("AWS::CloudWatch::Dashboard").properties["DashboardBody"])
+    shown = set(re.findall(r'"Hourbell","(\w+)","Stage","\w+"', page))
+    assert {"LatenessMs", "ColdHoursLate"} <= watched
+    assert {"RunsClaimed", "JobsReplanned"} <= shown
+    assert watched | shown <= emitted()
