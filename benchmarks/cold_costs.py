@@ -27,7 +27,7 @@ class Inputs:
     bytes_per_job: float = 47
     puts_per_million: float = 8_760
     catalogue_bytes_per_job: float = 8
-    hot_bytes_per_job: float = 765
+    hot_bytes_per_job: float = 934
     # Merged objects and what was promoted stay for 30 days as old versions.
     versions: float = 1.5
     # Freezer and loader: a tick a minute each, most of them with nothing to do.

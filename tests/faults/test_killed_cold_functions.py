@@ -1,7 +1,7 @@
 """Freezer and loader as processes, killed (SIGKILL) while each of their requests is on its way to S3 or back.
 
-The processes run the functions' own handlers, on the test's database and an S3 of its own. After each kill each job is in
-one effective place; the next invocation goes on there, and in the end everything is done, once.
+The processes run the functions' own handlers, on the test's database and an S3 of its own. After each kill each job is
+in one effective place; the next invocation goes on there, and in the end everything is done, once.
 """
 
 from __future__ import annotations
