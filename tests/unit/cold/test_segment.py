@@ -12,10 +12,12 @@ from hourbell.cold.record import decode_record, encode_record, record_id
 from hourbell.cold.segment import (
     BLOCK_RECORDS,
     BlockError,
+    Salvage,
     blocks_after,
     find_block,
     pick_record,
     read_block,
+    salvage,
     write_segment,
 )
 from hourbell.domain.cold import cold_hour, hour_start, last_hot_hour
@@ -128,3 +130,32 @@ def test_an_hour_ends_before_its_last_instant_is_over():
     assert due_hour_of(last) == HOUR
     assert due_hour_of(last + timedelta(milliseconds=1)) == HOUR + 1
     assert hour_start(HOUR) == T0
+
+
+def test_each_block_is_salvaged_from_whatever_version_has_it_whole():
+    records = lines(3 * BLOCK_RECORDS + 3)
+    written = write_segment(HOUR, records)
+    starts = [span.first for span in blocks_after(written.blocks, len(written.body), None)]
+
+    def damaged(*blocks: int) -> bytes:
+        body = bytearray(written.body)
+        for block in blocks:
+            body[starts[block] + 40] ^= 1
+        return bytes(body)
+
+    def salvaged(*bodies: bytes) -> Salvage:
+        return salvage(written.blocks, len(written.body), bodies)
+
+    first_of_the_third = record_id(records[2 * BLOCK_RECORDS])
+    assert salvaged(damaged(0, 2), b"", damaged(1, 2, 3)) == Salvage(
+        lines=records[: 2 * BLOCK_RECORDS] + records[3 * BLOCK_RECORDS :], lost=[first_of_the_third]
+    )
+    assert salvaged(damaged(0, 1), damaged(2, 3)) == Salvage(lines=records, lost=[])
+    assert salvaged(written.body[: starts[1]]).lines == records[:BLOCK_RECORDS]
+    # whole blocks of some other segment
+    other = write_segment(HOUR, lines(len(records)))
+    assert salvaged(other.body).lines == []
+    # an index that names another first record
+    stranger = UUID(int=record_id(records[BLOCK_RECORDS]).int - 1)
+    index = written.blocks[:20] + stranger.bytes + written.blocks[36:]
+    assert salvage(index, len(written.body), [written.body]).lost == [stranger]

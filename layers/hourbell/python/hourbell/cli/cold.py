@@ -84,7 +84,7 @@ def rebuild(
         print_table(("FLAW", "OBJECT", "JOBS", "DONE" if apply else "WOULD"), rows, empty="Nothing to repair.")
         if done and not apply:
             typer.echo(f"{count(len(done), 'repair')}. Do it: hourbell cold rebuild --apply")
-    if any(one.flaw.harms and not (apply and one.act is not None) for one in done):
+    if any(one.flaw.harms and not (apply and one.act is not None and one.heals) for one in done):
         raise typer.Exit(1)
 
 

@@ -21,6 +21,7 @@ from itertools import pairwise
 from struct import Struct
 from uuid import UUID
 
+from hourbell.cold.errors import RecordError
 from hourbell.cold.record import record_id
 from hourbell.domain.cold import hour_start
 from hourbell.domain.errors import HourbellError
@@ -158,6 +159,41 @@ def scan_segment(due_hour: int, body: bytes) -> tuple[WrittenSegment, list[bytes
     return found, lines
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Salvage:
+    """What can be read of a damaged object. ``lost``: the first ids of the blocks that cannot."""
+
+    lines: Sequence[bytes]
+    lost: Sequence[UUID]
+
+
+def salvage(blocks: bytes, size: int, bodies: Sequence[bytes]) -> Salvage:
+    """Each block of an index, from the first body that has it whole."""
+    lines: list[bytes] = []
+    lost: list[UUID] = []
+    for at in range(len(blocks) // _ENTRY.size):
+        span = _range(blocks, size, at)
+        ids = (_first_id(blocks, at), _first_id(blocks, at + 1))
+        found = (_whole_block(body[span.first : span.last + 1], *ids) for body in bodies)
+        block = next((one for one in found if one), None)
+        if block is None:
+            lost.append(UUID(bytes=ids[0]))
+        else:
+            lines += block
+    return Salvage(lines=lines, lost=lost)
+
+
+def _whole_block(member: bytes, first: bytes, after: bytes) -> list[bytes] | None:
+    """Its lines, if they are records from this id on, in order, and before the next block's (none: it is the last)."""
+    try:
+        lines = read_block(member)
+        ids = [record_id(line).bytes for line in lines]
+    except (BlockError, RecordError):
+        return None
+    in_order = all(one < other for one, other in pairwise(ids))
+    return lines if ids[0] == first and in_order and (not after or ids[-1] < after) else None
+
+
 def pick_record(lines: Sequence[bytes], job_id: UUID) -> bytes | None:
     """The line of this job among those of a block."""
     return next((line for line in lines if record_id(line) == job_id), None)
@@ -166,7 +202,11 @@ def pick_record(lines: Sequence[bytes], job_id: UUID) -> bytes | None:
 def _last_before(blocks: bytes, job_id: UUID) -> int:
     """The last block whose first id is not after this one; -1: none."""
     entries = range(len(blocks) // _ENTRY.size)
-    return bisect_right(entries, job_id.bytes, key=lambda at: blocks[at * _ENTRY.size : at * _ENTRY.size + 16]) - 1
+    return bisect_right(entries, job_id.bytes, key=lambda at: _first_id(blocks, at)) - 1
+
+
+def _first_id(blocks: bytes, at: int) -> bytes:
+    return blocks[at * _ENTRY.size : at * _ENTRY.size + 16]
 
 
 def _range(blocks: bytes, size: int, at: int) -> BlockRange:

@@ -9,12 +9,14 @@
 
 Repairs are worked out from what was found, and carried out one by one, each in a transaction that has its bucket alone:
 
-    missing, damaged ──▶ an older version of the object that is what the row says: stored again as the newest version
+    missing, damaged ──▶ an older version of the object that is what the row says: stored again as the newest version;
+                         where there is none, each block that any version has whole, as a segment of its own
     catalogue        ──▶ the object is whole, and its row is written anew from it
     lost             ──▶ a row is made for the object; jobs that are somewhere else already are not counted twice
     leftover         ──▶ the object is deleted (its versions stay until the lifecycle removes them)
 
-Nothing else is touched, and nothing is repaired by guessing: where no version is whole, the flaw stays.
+Nothing else is touched, and nothing is repaired by guessing: where no version is whole, the flaw stays, and says where
+the jobs are that are lost.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ from uuid import UUID
 from hourbell.cold.errors import RecordError, SegmentError
 from hourbell.cold.objects import ColdObjects, StoredObject
 from hourbell.cold.record import decode_record, record_id
-from hourbell.cold.segment import BlockError, WrittenSegment, scan_segment
-from hourbell.domain.ids import due_hour_of, job_due_hour, new_id
+from hourbell.cold.segment import BlockError, WrittenSegment, salvage, scan_segment, write_segment
+from hourbell.domain.ids import due_hour_of, encode, job_due_hour, new_id
 from hourbell.services.freeze_jobs import GRACE, read_lines
 from hourbell.store import cold_catalogue, cold_segments
 from hourbell.store.cold_catalogue import CataloguedSegment, SegmentFacts
@@ -81,11 +83,12 @@ class FoundFlaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """What is to be done about a flaw. ``act`` does it; None: nothing can be."""
+    """What is to be done about a flaw. ``act`` does it; None: nothing can be. ``heals``: the flaw is gone then."""
 
     flaw: FoundFlaw
     action: str
     act: Callable[[], None] | None
+    heals: bool = True
 
 
 def verify_cold(
@@ -121,7 +124,7 @@ def _verify_catalogue(database: Database, objects: ColdObjects, progress: Progre
     while page := database.run(partial(cold_catalogue.list_live_segments, after=after, limit=SEGMENTS_AT_ONCE)):
         for segment in page:
             flaw = _check_segment(objects, segment)
-            if flaw is not None and _is_live(database, segment):
+            if flaw is not None and database.run(partial(_is_live, segment=segment)):
                 yield flaw
             done += 1
             progress(done, max(done, total))
@@ -157,10 +160,10 @@ def _check_body(segment: CataloguedSegment, body: bytes) -> FoundFlaw | None:
     return None
 
 
-def _is_live(database: Database, segment: CataloguedSegment) -> bool:
+def _is_live(connection: Connection, segment: CataloguedSegment) -> bool:
     """Whether it still is: it may have been merged or promoted while it was read."""
     before = (segment.due_hour, UUID(int=segment.segment_id.int - 1))
-    now = database.run(lambda c: cold_catalogue.list_live_segments(c, after=before, limit=1))
+    now = cold_catalogue.list_live_segments(connection, after=before, limit=1)
     return bool(now) and now[0] == segment
 
 
@@ -222,7 +225,7 @@ def _frozen_ids(database: Database, objects: ColdObjects, due_hour: int) -> set[
 def _plan(database: Database, objects: ColdObjects, flaw: FoundFlaw, now: datetime) -> Repair:
     match flaw.kind:
         case Flaw.MISSING | Flaw.DAMAGED:
-            return _plan_restore(database, objects, flaw)
+            return _plan_restore(database, objects, flaw, now)
         case Flaw.CATALOGUE:
             return _plan_rewrite(database, objects, flaw)
         case Flaw.LOST:
@@ -237,13 +240,32 @@ def _plan(database: Database, objects: ColdObjects, flaw: FoundFlaw, now: dateti
             return Repair(flaw=flaw, action="nothing: look at it, and move it elsewhere", act=None)
 
 
-def _plan_restore(database: Database, objects: ColdObjects, flaw: FoundFlaw) -> Repair:
-    segment = _row(flaw)
+def _plan_restore(database: Database, objects: ColdObjects, flaw: FoundFlaw, now: datetime) -> Repair:
+    segment, bodies = _row(flaw), []
     for number, body in enumerate(objects.read_versions(flaw.key), start=1):
         if len(body) == segment.place.size and sha256(body).digest() == segment.place.sha256:
             action = f"store version {number} of it again, which is whole"
             return Repair(flaw=flaw, action=action, act=partial(_restore, database, objects, segment, body))
-    return Repair(flaw=flaw, action=f"nothing: no version is whole; {flaw.jobs} jobs are out of reach", act=None)
+        bodies.append(body)
+    return _plan_salvage(database, objects, flaw, bodies, now)
+
+
+def _plan_salvage(
+    database: Database, objects: ColdObjects, flaw: FoundFlaw, bodies: Sequence[bytes], now: datetime
+) -> Repair:
+    segment = _row(flaw)
+    found = salvage(segment.place.blocks, segment.place.size, bodies)
+    if not found.lines:
+        action = f"nothing: no version is whole; {flaw.jobs} jobs are out of reach"
+        return Repair(flaw=flaw, action=action, act=None, heals=False)
+    written = write_segment(segment.due_hour, found.lines)
+    blocks = ", ".join(encode("job", first) for first in found.lost)
+    lost = f"{segment.jobs - written.jobs} jobs are out of reach, in the blocks that begin with {blocks}"
+    if database.run(partial(cold_catalogue.find_known_keys, keys=[written.key])):
+        return Repair(flaw=flaw, action=f"nothing more: {lost}", act=None, heals=False)
+    action = f"store the {written.jobs} jobs that can be read as a segment of their own; {lost}"
+    act = partial(_salvage, database, objects, segment, found.lines, now)
+    return Repair(flaw=flaw, action=action, act=act, heals=False)
 
 
 def _plan_rewrite(database: Database, objects: ColdObjects, flaw: FoundFlaw) -> Repair:
@@ -276,35 +298,57 @@ def _restore(database: Database, objects: ColdObjects, segment: CataloguedSegmen
     database.run(rewrite)
 
 
+def _salvage(
+    database: Database, objects: ColdObjects, segment: CataloguedSegment, lines: Sequence[bytes], now: datetime
+) -> None:
+    """The damaged segment stays live beside the new one: what it alone has is unreadable, and not unknown."""
+    jobs = [(job.job_id, job.tenant_id, job.target_id) for job in map(decode_record, lines)]
+    written = write_segment(segment.due_hour, lines)
+    entry = _entry(segment.due_hour, written, objects.put(written), lines, now)
+
+    def enter(connection: Connection) -> None:
+        cold_catalogue.lock_bucket(connection, segment.due_hour)
+        if _is_live(connection, segment) and cold_segments.insert_segment(connection, entry, now=now):
+            cold_catalogue.move_content(connection, jobs, from_segment=segment.segment_id, to_segment=entry.segment_id)
+
+    database.run(enter)
+
+
 def _enter(database: Database, objects: ColdObjects, key: str, now: datetime) -> None:
     due_hour = _hour_of(key)
     if due_hour is None:
         raise ValueError(f"no segment is named {key}")
     found, lines = _scan_object(objects, key, due_hour)
-    version = objects.put(replace(found, key=key))
+    found = replace(found, key=key)
+    version = objects.put(found)
     lost = [decode_record(line) for line in _lost(database, objects, due_hour, lines)]
-    segment_id = new_id(now)
-    entry = CatalogueEntry(
-        segment_id=segment_id,
-        object_key=key,
-        object_version=version,
-        due_hour=due_hour,
-        first_id=found.first_id,
-        last_id=found.last_id,
-        jobs=found.jobs,
-        size=len(found.body),
-        text_bytes=_text_bytes(lines),
-        sha256=found.sha256,
-        blocks=found.blocks,
-    )
+    entry = _entry(due_hour, found, version, lines, now)
 
     def enter(connection: Connection) -> None:
         cold_catalogue.lock_bucket(connection, due_hour)
         if cold_segments.insert_segment(connection, entry, now=now):
             content = [(job.tenant_id, job.target_id) for job in lost]
-            cold_catalogue.add_content(connection, segment_id, content, due_hour=due_hour)
+            cold_catalogue.add_content(connection, entry.segment_id, content, due_hour=due_hour)
 
     database.run(enter)
+
+
+def _entry(
+    due_hour: int, written: WrittenSegment, version: str | None, lines: Sequence[bytes], now: datetime
+) -> CatalogueEntry:
+    return CatalogueEntry(
+        segment_id=new_id(now),
+        object_key=written.key,
+        object_version=version,
+        due_hour=due_hour,
+        first_id=written.first_id,
+        last_id=written.last_id,
+        jobs=written.jobs,
+        size=len(written.body),
+        text_bytes=_text_bytes(lines),
+        sha256=written.sha256,
+        blocks=written.blocks,
+    )
 
 
 def _scan_object(objects: ColdObjects, key: str, due_hour: int) -> tuple[WrittenSegment, list[bytes]]:

@@ -94,3 +94,17 @@ def add_content(
         "target_ids": uuid_array([target_id for _, target_id in content]),
     }
     connection.execute(query("add_content"), values)
+
+
+def move_content(
+    connection: Connection, jobs: Collection[tuple[UUID, UUID, UUID]], *, from_segment: UUID, to_segment: UUID
+) -> None:
+    """Let one segment count jobs, (job, tenant, target) each, that another has counted until now."""
+    values = {
+        "job_ids": uuid_array([job_id for job_id, _, _ in jobs]),
+        "tenant_ids": uuid_array([tenant_id for _, tenant_id, _ in jobs]),
+        "target_ids": uuid_array([target_id for _, _, target_id in jobs]),
+        "from_segment": from_segment,
+        "to_segment": to_segment,
+    }
+    connection.execute(query("move_content"), values)
