@@ -172,3 +172,22 @@ def test_others_record_in_one_line_what_no_key_did(client: Client, admin):
         None,
         [{"field": "jobs", "old": "100", "new": "200"}],
     )
+
+
+def test_what_happens_in_one_millisecond_stays_in_its_order_from_page_to_page(client: Client):
+    job = client.job({"every": "1h"})
+    path = f"/v1/jobs/{job['id']}"
+    for number in range(8):
+        client.patch(path, {"payload": number})
+    client.now -= timedelta(milliseconds=1)  # another machine, whose clock is behind
+    client.delete(path)
+
+    shown, cursor = [], None
+    while True:
+        page = client.get(f"{path}/audit", query={"limit": 2, **({"cursor": cursor} if cursor else {})}).json
+        client.patch("/v1/jobs/" + client.job({"every": "1h"})["id"], {"payload": 0})  # entries come meanwhile
+        shown += [[entry["action"], *(change["new"] for change in entry["changes"])] for entry in page["items"]]
+        if (cursor := page["next_cursor"]) is None:
+            break
+
+    assert shown == [["deleted", None], *(["edited", str(number)] for number in reversed(range(8))), ["created"]]

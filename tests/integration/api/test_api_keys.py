@@ -10,7 +10,7 @@ from hourbell.api.schemas import REPLIES
 from hourbell.domain.ids import decode
 from hourbell.domain.instants import format_instant
 from hourbell.services.authenticate import Principal, authenticate
-from hourbell.services.tenants import SCOPES
+from hourbell.services.tenants import SCOPES, key_digest, secret_mark
 
 from tests.integration.api.conftest import Client
 from tests.seeds import T0
@@ -95,11 +95,57 @@ def test_the_old_secret_opens_for_its_grace_and_no_longer(client: Client, opens)
     assert [opens(secret, T0 + timedelta(minutes=60)) is not None for secret in (key["secret"], new)] == [False, True]
 
 
-def test_a_second_rotation_ends_the_first_secret(client: Client, opens):
+def test_rotating_twice_by_mistake_cuts_nobody_off(client: Client, opens):
+    key = made(client)
+    rotate = f"/v1/keys/{key['id']}/rotate"
+    new = client.post(rotate, {"grace": "1h"}).json["secret"]
+
+    again = [client.post(rotate, {"grace": grace}) for grace in ("1h", "0s")]
+
+    assert [answer.status for answer in again] == [409, 409]
+    assert "opens until 2027-05-09T13:00:00.000Z" in again[0].json["detail"]
+    assert [opens(secret) is not None for secret in (key["secret"], new)] == [True, True]
+    client.now = T0 + 60 * MINUTE
+    assert client.post(rotate).status == 200
+
+
+def test_a_forced_second_rotation_ends_the_first_secret(client: Client, opens):
     secrets = [(key := made(client))["secret"]]
-    secrets += [client.post(f"/v1/keys/{key['id']}/rotate").json["secret"] for _ in range(2)]
+    secrets += [client.post(f"/v1/keys/{key['id']}/rotate", {"force": True}).json["secret"] for _ in range(2)]
 
     assert [opens(secret) is not None for secret in secrets] == [False, True, True]
+
+
+def test_an_old_secret_opens_all_but_the_management_of_keys(client: Client, asks_with, opens, admin):
+    key, other = made(client, scopes=["admin"]), made(client)
+    owner = asks_with(key)
+    new = owner.post(f"/v1/keys/{key['id']}/rotate", {"grace": "30d"}).json
+    thief = owner  # whose answer from the authorizer may be from before the rotation, too
+
+    refused = [
+        thief.post(f"/v1/keys/{key['id']}/rotate", {"force": True}),
+        thief.post(f"/v1/keys/{other['id']}/rotate"),
+        thief.post("/v1/keys", {"name": "mine", "scopes": ["admin"]}),
+        thief.delete(f"/v1/keys/{other['id']}"),
+        replace(thief, scopes="operator").post("/v1/tenants", {"name": "mine"}),
+    ]
+
+    assert [answer.status for answer in refused] == [403] * 5
+    assert all("use the new secret" in answer.json["detail"] for answer in refused)
+    assert thief.get("/v1/jobs").status == 200
+    assert opens(new["secret"]) is not None
+    assert admin.execute("select count(*) from api_key where revoked_at is null").fetchone() == (2,)
+    assert asks_with({**key, "secret": new["secret"]}).delete(f"/v1/keys/{other['id']}").status == 204
+
+
+def test_the_authorizer_tells_the_old_secret_from_the_new(client: Client, opens):
+    key = made(client)
+    new = client.post(f"/v1/keys/{key['id']}/rotate").json["secret"]
+
+    marks = [opens(secret).secret_mark for secret in (key["secret"], new)]
+
+    assert marks == [secret_mark(key_digest(secret)) for secret in (key["secret"], new)]
+    assert Principal.from_context(opens(new).context()) == opens(new)
 
 
 def test_a_revoked_key_opens_nothing_also_by_its_old_secret(client: Client, opens):
@@ -113,13 +159,12 @@ def test_a_revoked_key_opens_nothing_also_by_its_old_secret(client: Client, open
     assert client.post(f"/v1/keys/{key['id']}/rotate").status == 409
 
 
-def test_a_key_does_not_revoke_itself(client: Client, admin):
-    key = made(client)
-    admin.execute("update api_key set key_id = %s", (client.tenant_id,))  # the test's own key
-    own = client.get("/v1/keys").json["items"][0]["id"]
+def test_a_key_does_not_revoke_itself(client: Client, asks_with):
+    key = made(client, scopes=["admin"])
 
-    assert own != key["id"]
-    assert client.delete(f"/v1/keys/{own}").status == 409
+    refused = asks_with(key).delete(f"/v1/keys/{key['id']}")
+
+    assert (refused.status, refused.json["detail"][:24]) == (409, "a key cannot revoke itse")
 
 
 def test_a_key_ends_by_itself(client: Client, opens):
@@ -189,7 +234,8 @@ def asks_with(client: Client):
     """Let the client ask with a key that it was given."""
 
     def ask(key: dict) -> Client:
-        return replace(client, scopes=" ".join(key["scopes"]), context={"key_id": str(decode("key", key["id"]))})
+        context = {"key_id": str(decode("key", key["id"])), "secret_mark": secret_mark(key_digest(key["secret"]))}
+        return replace(client, scopes=" ".join(key["scopes"]), context=context)
 
     return ask
 

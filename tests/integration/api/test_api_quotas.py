@@ -250,3 +250,19 @@ def test_a_skip_that_makes_room_for_another_run_brings_no_job_back_beyond_the_qu
     assert (refused.status, refused.fields, left) == (409, ["max_jobs"], 1)
     assert client.post(f"/v1/jobs/{ended['id']}/skip-next").status == 200
     assert jobs(admin) == 1
+
+
+def test_a_pause_that_brings_back_a_job_that_no_longer_counts_needs_room(client: Client, admin):
+    allow(admin, max_jobs=1)
+    planned = client.job(SOON)
+    client.post("/v1/jobs", HOURLY)
+
+    refused = client.post(f"/v1/jobs/{planned['id']}/pause")
+
+    assert (refused.status, refused.fields) == (409, ["max_jobs"])
+    assert jobs(admin) == 1
+    allow(admin, max_jobs=2)
+    paused = client.post(f"/v1/jobs/{planned['id']}/pause")
+    assert (paused.status, paused.json["state"]) == (200, "paused")
+    allow(admin, max_jobs=0)
+    assert client.post(f"/v1/jobs/{planned['id']}/pause", {"note": "still"}).status == 200

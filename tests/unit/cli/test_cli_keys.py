@@ -46,6 +46,8 @@ def test_a_rotated_key_prints_its_new_secret(stage: Stage):
 
     assert stage.run("keys", "rotate", "key_1", "--grace", "1h").output == "hb_live_y\n"
     assert stage.sent() == {"grace": "1h"}
+    stage.run("keys", "rotate", "key_1", "--force")
+    assert stage.sent() == {"grace": "P1D", "force": True}
 
 
 def test_revoking_asks_by_name(stage: Stage):

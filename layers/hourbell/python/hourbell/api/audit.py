@@ -23,11 +23,11 @@ def list_job_audit(call: Call) -> Reply:
     return _page(
         call,
         job_id,
-        lambda before_id, limit: audit.list_job_audit(
+        lambda before, limit: audit.list_job_audit(
             call.api.scheduler.database,
             call.tenant_id,
             job_id,
-            before_id=before_id,
+            before=before,
             limit=limit,
             cold_job=call.cold_job,
         ),
@@ -40,17 +40,17 @@ def list_audit(call: Call) -> Reply:
     return _page(
         call,
         resource_id,
-        lambda before_id, limit: audit.list_audit(
-            call.api.scheduler.database, call.tenant_id, resource_id=resource_id, before_id=before_id, limit=limit
+        lambda before, limit: audit.list_audit(
+            call.api.scheduler.database, call.tenant_id, resource_id=resource_id, before=before, limit=limit
         ),
     )
 
 
-def _page(call: Call, resource_id: UUID | None, read: Callable[[UUID | None, int], list[StoredAudit]]) -> Reply:
-    listing = Listing(name="audit", tenant_id=call.tenant_id, filters={"resource": resource_id})
+def _page(call: Call, resource_id: UUID | None, read: Callable[[int | None, int], list[StoredAudit]]) -> Reply:
+    listing = Listing(name="changes", tenant_id=call.tenant_id, filters={"resource": resource_id})
     position, limit = call.position(listing), call.limit()
-    found = read(None if position is None else UUID(hex=str(position[0])), limit + 1)
-    return call.page(listing, found, limit=limit, encode=audit_json, position=lambda entry: [entry.audit_id.hex])
+    found = read(None if position is None else int(position[0]), limit + 1)
+    return call.page(listing, found, limit=limit, encode=audit_json, position=lambda entry: [entry.place])
 
 
 def _resource(text: str | None) -> UUID | None:

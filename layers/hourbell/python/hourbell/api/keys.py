@@ -47,12 +47,15 @@ def get_key(call: Call) -> Reply:
 
 
 def rotate_key(call: Call) -> Reply:
-    """The secret before it opens for `grace` longer; without a grace, it ends within a minute."""
+    """The secret before it opens for `grace` longer; without a grace, it ends within a minute. Until then the key is
+    not rotated again, unless by `force`, and the old secret manages no keys."""
     from hourbell.api import models
 
     body = models.validated(models.RotateIn, call.json_object(optional=True)[1])
     grace = parse_duration(body.grace, field="grace", maximum_ms=KEY_GRACE_MAX_MS)
-    return _shown(keys.rotate_key(_database(call), call.principal, _key_id(call), grace=grace, now=call.now))
+    return _shown(
+        keys.rotate_key(_database(call), call.principal, _key_id(call), grace=grace, force=body.force, now=call.now)
+    )
 
 
 def revoke_key(call: Call) -> Reply:

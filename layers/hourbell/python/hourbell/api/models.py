@@ -233,6 +233,7 @@ class RotateIn(Model):
     """A key's secret is replaced."""
 
     grace: Duration = Field("P1D", description="how long the old secret still opens; at most 30 days")
+    force: bool = Field(False, description="also while a secret still older opens, which ends with it")
 
 
 class CatchUpIn(Model):

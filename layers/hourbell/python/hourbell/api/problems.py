@@ -12,7 +12,14 @@ import psycopg
 from hourbell.api.strict_json import dump
 from hourbell.cold.errors import ColdUnavailableError, RecordError, SegmentError
 from hourbell.domain.errors import FieldError, FieldErrors, HourbellError
-from hourbell.services.errors import LeaseLostError, NotFoundError, QuotaError, StateError, VersionError
+from hourbell.services.errors import (
+    LeaseLostError,
+    NotFoundError,
+    OldSecretError,
+    QuotaError,
+    StateError,
+    VersionError,
+)
 from hourbell.store.constraints import ConflictError
 
 logger = logging.getLogger(__name__)
@@ -149,6 +156,16 @@ def _forbidden(error: ScopeError) -> Problem:
     return Problem(status=403, slug="scope", title="Forbidden", detail=str(error))
 
 
+def _old_secret(_error: OldSecretError) -> Problem:
+    return Problem(
+        status=403,
+        slug="old-secret",
+        title="Forbidden",
+        detail="this secret was replaced when its key was rotated: until its grace ends it opens all else, "
+        "but it manages no keys and makes no tenants; use the new secret",
+    )
+
+
 def _key_reused(error: KeyReusedError) -> Problem:
     found = (("Idempotency-Key", str(error)),)
     return Problem(
@@ -215,6 +232,7 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[Any], Problem]], ...] = (
     (VersionError, _version),
     (AuthenticationError, _unauthorized),
     (ScopeError, _forbidden),
+    (OldSecretError, _old_secret),
     (KeyReusedError, _key_reused),
     (RequestUnderWayError, _under_way),
     (TooLargeError, _too_large),

@@ -24,7 +24,11 @@ def create_tenant(call: Call) -> Reply:
     value = call.json_object()[1]
     body = models.validated(models.TenantIn, value)
     made = operate_tenants.open_tenant(
-        _database(call), body.name, _merged(asdict(DEFAULT_QUOTAS), value.get("quotas")), now=call.now
+        _database(call),
+        call.principal,
+        body.name,
+        _merged(asdict(DEFAULT_QUOTAS), value.get("quotas")),
+        now=call.now,
     )
     return Reply(
         status=201,

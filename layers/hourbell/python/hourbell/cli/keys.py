@@ -74,11 +74,12 @@ def rotate(
     key: KeyArgument,
     *,
     grace: Annotated[str, typer.Option(help="How long the old secret still opens: 0s, 1h, P1D.")] = "P1D",
+    force: Annotated[bool, typer.Option("--force", help="Also end a secret still older that opens yet.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Give a key a new secret, shown once; the old one opens for a while longer."""
     with connect() as client:
-        rotated = client.rotate_key(key, grace=grace)
+        rotated = client.rotate_key(key, grace=grace, force=force)
     return print_json(rotated) if as_json else typer.echo(rotated["secret"])
 
 

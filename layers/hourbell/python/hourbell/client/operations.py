@@ -569,13 +569,15 @@ class Operations:
         return Request(method="GET", path="/v1/keys/{id}", variables={"id": key_id})
 
     @operation
-    def rotate_key(self, key_id: str, *, grace: str = "P1D") -> Request[NewKey]:
+    def rotate_key(self, key_id: str, *, grace: str = "P1D", force: bool = False) -> Request[NewKey]:
         """Give a key a new secret; the old one opens for ``grace`` longer.
+
+        ``force``: end one still older that opens yet.
 
         >>> hourbell.rotate_key(hourbell.create_key("ci", ["jobs:write"])["id"], grace="1h")["secret"][:8]
         'hb_live_'
         """
-        return _action("/v1/keys/{id}/rotate", key_id, body={"grace": grace})
+        return _action("/v1/keys/{id}/rotate", key_id, body=present(grace=grace, force=force or None))
 
     @operation
     def revoke_key(self, key_id: str) -> Request[None]:

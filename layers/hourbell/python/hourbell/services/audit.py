@@ -73,7 +73,7 @@ def list_job_audit(
     tenant_id: UUID,
     job_id: UUID,
     *,
-    before_id: UUID | None = None,
+    before: int | None = None,
     limit: int,
     cold_job: ColdJob | None = None,
 ) -> list[StoredAudit]:
@@ -84,7 +84,7 @@ def list_job_audit(
     """
 
     def read(connection: Connection) -> list[StoredAudit]:
-        found = audit.list_audit(connection, tenant_id, resource_id=job_id, before_id=before_id, limit=limit)
+        found = audit.list_audit(connection, tenant_id, resource_id=job_id, before=before, limit=limit)
         if not found and cold_job is None and jobs.fetch_job(connection, tenant_id, job_id) is None:
             raise NotFoundError("job")
         return found
@@ -93,13 +93,11 @@ def list_job_audit(
 
 
 def list_audit(
-    database: Database, tenant_id: UUID, *, resource_id: UUID | None, before_id: UUID | None = None, limit: int
+    database: Database, tenant_id: UUID, *, resource_id: UUID | None, before: int | None = None, limit: int
 ) -> list[StoredAudit]:
     """A page of a tenant's changes, latest first; ``resource_id``: of one thing."""
     return database.run(
-        lambda connection: audit.list_audit(
-            connection, tenant_id, resource_id=resource_id, before_id=before_id, limit=limit
-        )
+        lambda connection: audit.list_audit(connection, tenant_id, resource_id=resource_id, before=before, limit=limit)
     )
 
 

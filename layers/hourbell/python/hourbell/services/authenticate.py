@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from hourbell.services.tenants import ADMIN, SCOPES, key_digest
+from hourbell.services.tenants import ADMIN, SCOPES, key_digest, secret_mark
 from hourbell.store import api_keys
 from hourbell.store.connection import Database
 
@@ -23,6 +23,8 @@ class Principal:
     tenant_id: UUID
     key_id: UUID
     scopes: frozenset[str]
+    # Tells the secret that was shown from the others the key had or will have; empty: not known.
+    secret_mark: str = ""
     max_requests_per_second: int | None = None
 
     def may(self, scope: str) -> bool:
@@ -35,6 +37,7 @@ class Principal:
             "tenant_id": str(self.tenant_id),
             "key_id": str(self.key_id),
             "scopes": " ".join(sorted(self.scopes)),
+            "secret_mark": self.secret_mark,
             "max_requests_per_second": str(self.max_requests_per_second or ""),
         }
 
@@ -47,6 +50,7 @@ class Principal:
             tenant_id=UUID(context["tenant_id"]),
             key_id=UUID(context["key_id"]),
             scopes=frozenset(context["scopes"].split()),
+            secret_mark=context.get("secret_mark") or "",
             max_requests_per_second=int(context.get("max_requests_per_second") or 0) or None,
         )
 
@@ -64,5 +68,6 @@ def authenticate(database: Database, authorization: str | None, *, now: datetime
         tenant_id=key.tenant_id,
         key_id=key.key_id,
         scopes=frozenset(key.scopes),
+        secret_mark=secret_mark(digest),
         max_requests_per_second=key.max_requests_per_second,
     )

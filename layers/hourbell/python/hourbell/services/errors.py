@@ -27,6 +27,10 @@ class StateError(HourbellError):
         self.detail = detail
 
 
+class OldSecretError(HourbellError):
+    """The key that asks was rotated, and this is its old secret, which manages no keys: use the new one."""
+
+
 class LeaseLostError(HourbellError):
     """The lease token is not the run's: it ended, was taken over, or never was. Stop working on it."""
 

@@ -1,7 +1,8 @@
 """A tenant's API keys, as the tenant manages them: create, list, rotate, revoke.
 
 Whoever manages keys gains nothing by it: a key is made, rotated or revoked only by one that may do whatever it may,
-and made or rotated only by one that opens for as long. A key that was revoked may still be let in for a minute, since
+and made or rotated only by one that opens for as long. The old secret of a rotated key opens for its grace, but manages
+no keys: whoever found it would take the key over. A key that was revoked may still be let in for a minute, since
 the authorizer's answers are kept that long; here it is looked at again, under its lock.
 """
 
@@ -17,7 +18,7 @@ from hourbell.domain.ids import new_id
 from hourbell.domain.instants import format_instant
 from hourbell.services.audit import record
 from hourbell.services.authenticate import Principal
-from hourbell.services.errors import NotFoundError, StateError
+from hourbell.services.errors import NotFoundError, OldSecretError, StateError
 from hourbell.services.tenants import key_digest, new_secret
 from hourbell.store import api_keys, tenants
 from hourbell.store.api_keys import StoredKey
@@ -93,12 +94,17 @@ def list_keys(database: Database, tenant_id: UUID, *, before_id: UUID | None = N
     )
 
 
-def rotate_key(database: Database, caller: Principal, key_id: UUID, *, grace: timedelta, now: datetime) -> ShownKey:
-    """Give a key a new secret; the one it had opens for ``grace`` longer, one before that no more.
+def rotate_key(
+    database: Database, caller: Principal, key_id: UUID, *, grace: timedelta, force: bool = False, now: datetime
+) -> ShownKey:
+    """Give a key a new secret; the one it had opens for ``grace`` longer.
+
+    An older one that still opens, in the grace of the rotation before, would be cut off from whoever uses it: only
+    with ``force``.
 
     Raises:
-        NotFoundError; StateError: it was revoked, has expired, may do what the caller may not, or opens for longer; or
-        the caller was revoked.
+        NotFoundError; StateError: it was revoked, has expired, may do what the caller may not, opens for longer, or has
+        an old secret in its grace; or the caller was revoked. OldSecretError.
     """
     secret = new_secret()
 
@@ -110,6 +116,11 @@ def rotate_key(database: Database, caller: Principal, key_id: UUID, *, grace: ti
         end = _end(asking)
         if end is not None and (stored.expires_at is None or stored.expires_at > end):
             raise StateError("the key opens for longer than the one that asks")
+        if not force and stored.previous_expires_at is not None and stored.previous_expires_at > now:
+            raise StateError(
+                "the key was rotated before, and the secret of that time opens until "
+                f"{format_instant(stored.previous_expires_at)}; rotate it after that, or end that secret now with force"
+            )
         api_keys.rotate_api_key(
             connection,
             caller.tenant_id,
@@ -143,6 +154,17 @@ def revoke_key(database: Database, caller: Principal, key_id: UUID, *, now: date
     database.run(revoke)
 
 
+def require_present_secret(connection: Connection, caller: Principal) -> None:
+    """Pass unless the caller shows the old secret of its key; asked of the key itself, since answers about it are kept.
+
+    Raises:
+        OldSecretError.
+    """
+    mark = api_keys.fetch_secret_mark(connection, caller.tenant_id, caller.key_id)
+    if mark is not None and mark != caller.secret_mark:
+        raise OldSecretError
+
+
 def _standing(
     connection: Connection, caller: Principal, now: datetime, *, beside: UUID | None = None
 ) -> StoredKey | None:
@@ -152,6 +174,7 @@ def _standing(
     asking = locked[caller.key_id]
     if asking is not None and caller.key_id != beside and _has_ended(asking, now):
         raise StateError("the key that asks was revoked, or has expired")
+    require_present_secret(connection, caller)
     return asking
 
 

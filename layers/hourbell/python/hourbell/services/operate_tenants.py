@@ -15,7 +15,9 @@ from hourbell.domain.ids import new_id
 from hourbell.domain.instants import floor_ms
 from hourbell.domain.quotas import Quotas
 from hourbell.services.audit import Changes, record
+from hourbell.services.authenticate import Principal
 from hourbell.services.errors import NotFoundError, check_version
+from hourbell.services.keys import require_present_secret
 from hourbell.services.tenants import SCOPES, NewApiKey, key_digest, new_secret
 from hourbell.store import tenants
 from hourbell.store.connection import Connection, Database
@@ -35,16 +37,17 @@ class NewTenant:
     key: NewApiKey
 
 
-def open_tenant(database: Database, name: str, quotas: Quotas, *, now: datetime) -> NewTenant:
+def open_tenant(database: Database, caller: Principal, name: str, quotas: Quotas, *, now: datetime) -> NewTenant:
     """Make a tenant.
 
     Raises:
-        ConflictError: the name is taken.
+        ConflictError: the name is taken. OldSecretError: what it makes is a key, too.
     """
     tenant_id = new_id(now)
     key = NewApiKey(key_id=new_id(now), secret=new_secret())
 
     def make(connection: Connection) -> StoredTenant:
+        require_present_secret(connection, caller)
         tenants.act_as_operator(connection)
         tenants.insert_tenant(connection, tenant_id, name, quotas, now=floor_ms(now))
         tenants.insert_api_key(

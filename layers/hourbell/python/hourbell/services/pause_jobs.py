@@ -15,6 +15,7 @@ from hourbell.lanes.messages import LaneMessage
 from hourbell.services.audit import record
 from hourbell.services.errors import NotFoundError, StateError, check_version
 from hourbell.services.place_job import ONE_MS, dispatched, first_to_fire, lock_job, place_job, plan_now
+from hourbell.services.quotas import check_job_quota
 from hourbell.services.view_jobs import Job, has_ended, read_job, view_cold_jobs
 from hourbell.store import jobs
 from hourbell.store.connection import Connection
@@ -46,7 +47,8 @@ def pause_job(
     """Pause a job: nothing of it fires from now on, also what waits in a lane already. Idempotent.
 
     Raises:
-        NotFoundError, VersionError; StateError for a job that has ended.
+        NotFoundError, VersionError; StateError for a job that has ended; QuotaError for one whose last run is planned,
+        which no longer counts, where the tenant may have no more jobs.
     """
 
     def pause(connection: Connection) -> Job:
@@ -59,6 +61,8 @@ def pause_job(
             jobs.set_job_state(connection, tenant_id, job_id, state=JobState.PAUSED, note=note, now=floor_ms(now))
             changes = {"state": (stored.state, JobState.PAUSED), "note": (stored.note, note)}
             record(connection, tenant_id, "job", job_id, "paused", changes=changes, now=now)
+            if stored.state == JobState.COMPLETED:
+                check_job_quota(connection, tenant_id)
         return read_job(connection, tenant_id, job_id, now)
 
     return scheduler.database.run(pause)

@@ -39,6 +39,11 @@ def key_digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
+def secret_mark(digest: bytes) -> str:
+    """Tells a secret from the others of its key, and opens nothing (store/queries/fetch_secret_mark.sql)."""
+    return digest[:8].hex()
+
+
 def create_tenant(database: Database, name: str, *, now: datetime) -> UUID:
     """Make the tenant of this name, or find it."""
     tenant_id = new_id(now)

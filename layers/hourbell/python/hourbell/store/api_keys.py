@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from uuid import UUID
 
 from hourbell.store.connection import Connection
@@ -58,6 +58,12 @@ def lock_api_key(connection: Connection, tenant_id: UUID, key_id: UUID) -> Store
     """As ``fetch_api_key``, locked until the transaction ends."""
     row = connection.execute(query("lock_api_key"), {"tenant_id": tenant_id, "key_id": key_id}).fetchone()
     return None if row is None else StoredKey(*row)
+
+
+def fetch_secret_mark(connection: Connection, tenant_id: UUID, key_id: UUID) -> str | None:
+    """How the hash of the key's present secret begins, in hexadecimal."""
+    row = connection.execute(query("fetch_secret_mark"), {"tenant_id": tenant_id, "key_id": key_id}).fetchone()
+    return None if row is None else cast("str", row[0])
 
 
 def list_api_keys(connection: Connection, tenant_id: UUID, *, before_id: UUID | None, limit: int) -> list[StoredKey]:

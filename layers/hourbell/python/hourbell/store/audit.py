@@ -15,7 +15,10 @@ KEPT_FOR = timedelta(days=400)
 
 
 class StoredAudit(NamedTuple):
-    """An entry. ``key_id`` None: not through the API. ``changes``: a JSON list of field, old and new."""
+    """An entry. ``key_id`` None: not through the API. ``changes``: a JSON list of field, old and new.
+
+    ``place``: in the order in which they were written, whatever the clocks of those who wrote them.
+    """
 
     audit_id: UUID
     resource_kind: str
@@ -25,6 +28,7 @@ class StoredAudit(NamedTuple):
     request_id: str | None
     changes: str
     recorded_at: datetime
+    place: int
 
 
 class Changed(NamedTuple):
@@ -49,10 +53,10 @@ def insert_audit(
 
 
 def list_audit(
-    connection: Connection, tenant_id: UUID, *, resource_id: UUID | None, before_id: UUID | None, limit: int
+    connection: Connection, tenant_id: UUID, *, resource_id: UUID | None, before: int | None, limit: int
 ) -> list[StoredAudit]:
-    """Up to ``limit`` entries before ``before_id``, latest first."""
-    values = {"tenant_id": tenant_id, "resource_id": resource_id, "before_id": before_id, "limit": limit}
+    """Up to ``limit`` entries before the place ``before``, latest first."""
+    values = {"tenant_id": tenant_id, "resource_id": resource_id, "before": before, "limit": limit}
     return [StoredAudit(*row) for row in connection.execute(query("list_audit"), values).fetchall()]
 
 

@@ -7,11 +7,12 @@ select
     audit.key_id,
     audit.request_id,
     audit.changes::text as changes,
-    audit.recorded_at
+    audit.recorded_at,
+    audit.place
 from audit
 where
     audit.tenant_id = %(tenant_id)s
     and (%(resource_id)s::uuid is null or audit.resource_id = %(resource_id)s::uuid)
-    and (%(before_id)s::uuid is null or audit.audit_id < %(before_id)s::uuid)
-order by audit.audit_id desc
+    and (%(before)s::bigint is null or audit.place < %(before)s::bigint)
+order by audit.place desc
 limit %(limit)s
