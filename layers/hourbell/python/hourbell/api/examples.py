@@ -21,7 +21,7 @@ from hourbell.api.problems import (
     problem_of,
 )
 from hourbell.domain.errors import FieldError
-from hourbell.services.errors import LeaseLostError, QuotaError, StateError, VersionError
+from hourbell.services.errors import LeaseLostError, OldSecretError, QuotaError, StateError, VersionError
 from hourbell.store.constraints import ConflictError
 
 _JOB_ID = "job_01hzy3v7q4e8s9m2k6x0w5t1ab"
@@ -281,7 +281,7 @@ REPLIES: dict[str, Any] = {
 PROBLEMS: dict[int, dict[str, Problem]] = {
     400: {"bad-input": problem_of(FieldError("schedule.cron", "minute 61 is outside 0-59"))},
     401: {"unauthorized": problem_of(AuthenticationError("no valid key"))},
-    403: {"scope": problem_of(ScopeError("jobs:write"))},
+    403: {"scope": problem_of(ScopeError("jobs:write")), "old-secret": problem_of(OldSecretError())},
     404: {"not-found": not_found("job")},
     409: {
         "conflict": problem_of(ConflictError("name", "another job has this name")),

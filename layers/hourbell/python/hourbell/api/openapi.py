@@ -34,7 +34,7 @@ _PROBLEM = "#/components/responses/{status}"
 _REASONS = {
     400: "Bad input",
     401: "No valid API key",
-    403: "The key lacks the scope",
+    403: "The key lacks the scope, or its old secret was shown where keys are managed",
     404: "No such thing, or another tenant's",
     409: "Contradicts what is there",
     412: "If-Match names another version",
