@@ -19,11 +19,11 @@ NODE_READY := $(NODE)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo up down status test test-time check fix synth bench lock clean
+.PHONY: help install demo up down status test test-time test-wreck check fix synth bench lock clean
 
 help: ## Show what each target does
 	@printf 'Hourbell: a job scheduler for your own AWS account, and for this machine.\n\n'
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@printf '\nFirst time here? `make demo` installs what is missing and shows it ringing in a few minutes.\n'
 
 install: $(VENV_READY) $(EMULATOR_READY) $(NODE_READY) ## Install everything into .venv/ and .hourbell/
@@ -45,6 +45,9 @@ test: install ## Run all tests (unit, integration, infrastructure, end to end)
 
 test-time: install ## Prove the clock rules over every zone and clock change of 2024-2030 (minutes)
 	@HOURBELL_FULL_CLOCK=1 $(BIN)/python -m pytest --timeout 0 tests/unit/domain/test_clock_walk.py
+
+test-wreck: install ## Kill PostgreSQL and functions of a local cloud at random; nothing may be lost (minutes)
+	@HOURBELL_WRECK=1 $(BIN)/python -m pytest -s tests/faults/test_wrecked_cloud.py
 
 check: install ## Format, lint, types, import contracts, SQL, nag
 	$(BIN)/ruff format --check .
