@@ -126,6 +126,16 @@ def test_a_job_is_paused_and_resumed(open_page: OpenPage, site: Site):
     assert read_job(site, job)["state"] == "active"
 
 
+def test_a_dialog_that_is_left_gives_the_focus_back(open_page: OpenPage, site: Site):
+    page = open_page(f"#/jobs/{make_job(site, 'kept')['id']}")
+    for leave in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_role("button", name="Back").click()):
+        page.get_by_role("button", name="Delete").press("Enter")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        leave()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(page.get_by_role("button", name="Delete")).to_be_focused()
+
+
 def test_the_next_occurrence_is_skipped(open_page: OpenPage, site: Site):
     job = make_job(site, "skipped")
     page = open_page(f"#/jobs/{job['id']}")

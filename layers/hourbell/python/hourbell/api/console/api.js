@@ -53,12 +53,16 @@ function signOut(note = null) {
   session.set({ key: null, note });
 }
 
-// Numbers with more digits than JavaScript keeps stay as they are spelled, where the browser can: payloads go back as they came.
+// Numbers with more digits than JavaScript keeps stay as they are spelled, where the browser can: payloads go back
+// as they came.
 const LONG_NUMBER = /^-?[\d.]{16,}/;
 
 function parseJson(text) {
   return JSON.parse(text, (_name, value, context) =>
-    typeof value === "number" && JSON.rawJSON && LONG_NUMBER.test(context?.source) ? JSON.rawJSON(context.source) : value);
+    typeof value === "number" && JSON.rawJSON && LONG_NUMBER.test(context?.source)
+      ? JSON.rawJSON(context.source)
+      : value,
+  );
 }
 
 function problemOf(status, text) {
@@ -95,11 +99,16 @@ async function call(method, path, { body, key = session.get().key, ifMatch, idem
 const post = (path, value, options = {}) =>
   call("POST", path, { body: JSON.stringify(value ?? {}), idempotencyKey: newKey(), ...options });
 
-const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const newKey = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 function address(path, query = {}) {
   const filled = Object.entries(query).flatMap(([name, value]) =>
-    [value].flat().filter((one) => one !== "" && one !== null && one !== undefined).map((one) => [name, one]));
+    [value]
+      .flat()
+      .filter((one) => one !== "" && one !== null && one !== undefined)
+      .map((one) => [name, one]),
+  );
   const text = new URLSearchParams(filled).toString();
   return text ? `${path}?${text}` : path;
 }
@@ -112,7 +121,9 @@ function useData(path, { every = 0, keep = false } = {}) {
   useEffect(() => {
     if (!path) return undefined;
     const control = new AbortController();
-    let timer, busy = false, failures = 0;
+    let timer,
+      busy = false,
+      failures = 0;
     const load = async () => {
       if (busy) return;
       busy = true;
@@ -164,7 +175,10 @@ function lookUpNames() {
     namesWanted.delete(id);
     namesAsked += 1;
     call("GET", `v1/jobs/${id}`)
-      .then(({ value }) => value.name ?? id, (problem) => (problem.status === 404 ? "a deleted job" : id))
+      .then(
+        ({ value }) => value.name ?? id,
+        (problem) => (problem.status === 404 ? "a deleted job" : id),
+      )
       .then((name) => {
         namesAsked -= 1;
         jobNames.set(new Map(jobNames.get()).set(id, name));

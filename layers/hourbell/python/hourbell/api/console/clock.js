@@ -29,7 +29,13 @@ function localTime(instant, { milliseconds = false } = {}) {
 }
 
 // The two largest units that say something: "2 h 5 min", "3 d", "41 s".
-const UNITS = [["y", 365 * DAY], ["d", DAY], ["h", HOUR], ["min", MINUTE], ["s", SECOND]];
+const UNITS = [
+  ["y", 365 * DAY],
+  ["d", DAY],
+  ["h", HOUR],
+  ["min", MINUTE],
+  ["s", SECOND],
+];
 
 function roughly(milliseconds) {
   const size = Math.abs(milliseconds);

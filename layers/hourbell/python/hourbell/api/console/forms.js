@@ -4,7 +4,8 @@ const Form = createContext(null);
 
 const number = (text) => (/^\d{1,15}$/.test(text.trim()) ? Number(text) : text.trim());
 
-const flaw = (field, detail) => new Problem({ status: 400, detail: "This is not right yet.", errors: [{ field, detail }] });
+const flaw = (field, detail) =>
+  new Problem({ status: 400, detail: "This is not right yet.", errors: [{ field, detail }] });
 
 /** A form around its fields. ``write`` sends what the form holds, and answers the address to go to then; `ifMatch` is "*" to
  *  write over what somebody else saved meanwhile. ``again`` reads theirs. */
@@ -30,13 +31,17 @@ function EditForm({ start, etag, write, again, back, save: label, children }) {
   };
   const told = problem?.errors ?? [];
   const errors = [...told, ...live.filter(({ field }) => !told.some((one) => one.field === field))];
-  return html`<${Form.Provider} value=${{ form, set, errors, setLive }}><form class="edit-form" novalidate onSubmit=${(event) => {
+  return html`<${Form.Provider} value=${{ form, set, errors, setLive }}><form class="edit-form" novalidate onSubmit=${(
+    event,
+  ) => {
     event.preventDefault();
     save(etag);
   }}>
-    <div ref=${top} tabindex="-1">${problem && html`<${FormTrouble} problem=${problem} form=${form} again=${again} overwrite=${() => save("*")} />`}</div>
+    <div ref=${top} tabindex="-1">${problem && html`<${FormTrouble} problem=${problem} form=${form} again=${again}
+      overwrite=${() => save("*")} />`}</div>
     ${children}
-    <div class="buttons sticky"><button class="primary" disabled=${busy}>${busy ? "Saving …" : label}</button><a class="button" href=${back}>Cancel</a></div>
+    <div class="buttons sticky"><button class="primary" disabled=${busy}>${busy ? "Saving …" : label}</button><a
+      class="button" href=${back}>Cancel</a></div>
   </form><//>`;
 }
 
@@ -47,16 +52,23 @@ function makeOnce(path, body, sent) {
 }
 
 // A field that is changed is no longer what was refused.
-const without = (problem, name) => new Problem({ ...problem, detail: problem.detail, errors: problem.errors.filter(({ field }) => field !== name && !field.startsWith(`${name}.`)) });
+const without = (problem, name) =>
+  new Problem({
+    ...problem,
+    detail: problem.detail,
+    errors: problem.errors.filter(({ field }) => field !== name && !field.startsWith(`${name}.`)),
+  });
 
 function FormTrouble({ problem, form, again, overwrite }) {
-  if (problem.status === 412) return html`<div class="notice warn" role="alert">
+  if (problem.status === 412)
+    return html`<div class="notice warn" role="alert">
     <p><b>Somebody else changed this since you opened it.</b> Nothing was saved.</p>
     <div class="buttons"><button type="button" onClick=${again}>Show theirs, drop mine</button>
       <button type="button" class="danger" onClick=${overwrite}>Save my changes over theirs</button></div></div>`;
   const named = (field) => Object.keys(form).some((name) => field === name || field.startsWith(`${name}.`));
   const elsewhere = problem.errors.filter(({ field }) => !named(field));
-  return html`<div class="notice bad" role="alert"><p>${problem.errors.length ? "Not saved: see the fields marked below." : problem.sentence}</p>
+  return html`<div class="notice bad"
+    role="alert"><p>${problem.errors.length ? "Not saved: see the fields marked below." : problem.sentence}</p>
     ${elsewhere.length > 0 && html`<ul>${elsewhere.map(({ field, detail }) => html`<li><code>${field}</code> ${detail}</li>`)}</ul>`}</div>`;
 }
 
@@ -68,6 +80,9 @@ function Control({ name, label, hint, as = Input, wide, ...rest }) {
 
 function Kinds({ name, legend, kinds }) {
   const { form, set } = useContext(Form);
-  return html`<fieldset class="kinds"><legend>${legend}</legend>${kinds.map(([kind, text]) => html`<label key=${kind}>
-    <input type="radio" name=${name} checked=${form[name] === kind} onChange=${() => set(name, kind)} />${text}</label>`)}</fieldset>`;
+  return html`<fieldset class="kinds"><legend>${legend}</legend>${kinds.map(
+    ([kind, text]) => html`<label key=${kind}>
+    <input type="radio" name=${name} checked=${form[name] === kind} onChange=${() => set(name, kind)}
+      />${text}</label>`,
+  )}</fieldset>`;
 }

@@ -10,37 +10,50 @@ function JobPage({ id }) {
   const [asking, setAsking] = useState(null);
   const reload = () => [job, upcoming, runs, missed, audit].forEach((data) => data.reload());
   const shown = job.value;
-  if (!shown) return html`<${Head} title=${id} crumb=${["Jobs", link("jobs")]} /><${Panel} title="Job" id="job" data=${job} />`;
+  if (!shown)
+    return html`<${Head} title=${id} crumb=${["Jobs", link("jobs")]} /><${Panel} title="Job" id="job" data=${job} />`;
   const Asking = asking && JOB_ACTIONS[asking];
   return html`
     <${Head} title=${shown.name ?? shown.id} crumb=${["Jobs", link("jobs")]} data=${job}
-      aside=${html`<${Badge} state=${shown.state} />${shown.tier === "cold" && html`<span class="chip">cold tier</span>`}`}>
+      aside=${html`<${Badge} state=${shown.state}
+        />${shown.tier === "cold" && html`<span class="chip">cold tier</span>`}`}>
       <${JobButtons} job=${shown} ask=${setAsking} />
     <//>
     ${job.problem && html`<${Trouble} data=${job} />`}
     ${shown.error && html`<p class="notice bad" role="alert">This job cannot be planned: ${shown.error}</p>`}
-    ${shown.state === "paused" && html`<p class="notice warn">Paused${shown.note ? `: ${shown.note}` : ", without a note."}</p>`}
+    ${shown.state === "paused" && html`<p
+      class="notice warn">Paused${shown.note ? `: ${shown.note}` : ", without a note."}</p>`}
     <div class="columns">
-      <${Panel} title="Schedule" id="schedule"><${JobFacts} job=${shown} description=${upcoming.value?.description} /><//>
-      <${Panel} title="Next occurrences" id="upcoming" data=${upcoming}>${upcoming.value && html`<${Occurrences} found=${upcoming.value.occurrences} paused=${shown.state !== "active"} />`}<//>
+      <${Panel} title="Schedule" id="schedule"><${JobFacts} job=${shown} description=${upcoming.value?.description}
+        /><//>
+      <${Panel} title="Next occurrences" id="upcoming"
+        data=${upcoming}>${upcoming.value && html`<${Occurrences} found=${upcoming.value.occurrences}
+        paused=${shown.state !== "active"} />`}<//>
     </div>
-    <${Panel} title="Recent runs" id="runs" data=${runs} aside=${html`<a href=${link("runs", { job: id })}>All its runs</a>`}>
+    <${Panel} title="Recent runs" id="runs" data=${runs}
+      aside=${html`<a href=${link("runs", { job: id })}>All its runs</a>`}>
       ${runs.value && html`<${JobRuns} runs=${runs.value.items} />`}
     <//>
     <div class="columns">
-      <${Panel} title="Missed stretches" id="missed" data=${missed}>${missed.value && html`<${Missed} stretches=${missed.value.items} />`}<//>
-      <${Panel} title="Changes" id="audit" data=${audit}>${audit.value && html`<${Changes} changes=${audit.value.items} />`}<//>
+      <${Panel} title="Missed stretches" id="missed"
+        data=${missed}>${missed.value && html`<${Missed} stretches=${missed.value.items} />`}<//>
+      <${Panel} title="Changes" id="audit"
+        data=${audit}>${audit.value && html`<${Changes} changes=${audit.value.items} />`}<//>
     </div>
     <${Panel} title="Payload and policies" id="definition"><${Definition} job=${shown} /><//>
-    ${Asking && html`<${Asking} key=${asking} job=${shown} etag=${job.etag} close=${() => setAsking(null)} reload=${reload} />`}`;
+    ${Asking && html`<${Asking} key=${asking} job=${shown} etag=${job.etag} close=${() => setAsking(null)}
+      reload=${reload} />`}`;
 }
 
 const JobButtons = ({ job, ask }) => html`<div class="buttons" role="group" aria-label="Actions">
-  ${job.state === "paused"
-    ? html`<button type="button" class="primary" onClick=${() => ask("resume")}>Resume</button>`
-    : job.state === "active" && html`<button type="button" onClick=${() => ask("pause")}>Pause</button>`}
+  ${
+    job.state === "paused"
+      ? html`<button type="button" class="primary" onClick=${() => ask("resume")}>Resume</button>`
+      : job.state === "active" && html`<button type="button" onClick=${() => ask("pause")}>Pause</button>`
+  }
   <button type="button" onClick=${() => ask("trigger")}>Trigger</button>
-  ${job.state === "active" && job.next_run_at && html`<button type="button" onClick=${() => ask("skip")}>Skip next</button>`}
+  ${job.state === "active" && job.next_run_at && html`<button type="button"
+    onClick=${() => ask("skip")}>Skip next</button>`}
   ${!job.schedule.at && html`<button type="button" onClick=${() => ask("backfill")}>Backfill</button>`}
   <a class="button" href=${link(`jobs/${job.id}/edit`)}>Edit</a>
   <a class="button" href=${link("jobs/new", { from: job.id })}>Duplicate</a>
@@ -50,9 +63,17 @@ const JobButtons = ({ job, ask }) => html`<div class="buttons" role="group" aria
 function JobFacts({ job, description }) {
   const { schedule } = job;
   return html`${description && html`<p class="words">${description}</p>`}<${Facts} facts=${[
-    [schedule.cron ? "Cron" : schedule.every ? "Every" : "Once, at", html`<code>${schedule.cron ?? (schedule.every ? plainDuration(schedule.every) : schedule.at)}</code>`],
+    [
+      schedule.cron ? "Cron" : schedule.every ? "Every" : "Once, at",
+      html`<code>${schedule.cron ?? (schedule.every ? plainDuration(schedule.every) : schedule.at)}</code>`,
+    ],
     ["Zone", schedule.timezone],
-    ["Clock changes", schedule.gap && (schedule.cron || schedule.at) && `left-out time: ${schedule.gap === "run" ? "runs after the gap" : "skipped"}; repeated time: ${schedule.repeat}`],
+    [
+      "Clock changes",
+      schedule.gap &&
+        (schedule.cron || schedule.at) &&
+        `left-out time: ${schedule.gap === "run" ? "runs after the gap" : "skipped"}; repeated time: ${schedule.repeat}`,
+    ],
     ["Counted from", schedule.anchor && html`<${Time} at=${schedule.anchor} only />`],
     ["From", schedule.start_at && html`<${Time} at=${schedule.start_at} only />`],
     ["Until", schedule.end_at && html`<${Time} at=${schedule.end_at} only />`],
@@ -69,8 +90,10 @@ function JobFacts({ job, description }) {
 function Occurrences({ found, paused }) {
   if (!found.length) return html`<${Empty}>This schedule has no further occurrence.<//>`;
   return html`${paused && html`<p class="soft">By the schedule alone; nothing runs while the job is not active.</p>`}
-    <ol class="occurrences">${found.map((one) => html`<li key=${one.scheduled_for}><${Time} at=${one.scheduled_for} />
-      ${one.note && html`<span class="chip warn">${one.note}</span>`}</li>`)}</ol>`;
+    <ol class="occurrences">${found.map(
+      (one) => html`<li key=${one.scheduled_for}><${Time} at=${one.scheduled_for} />
+      ${one.note && html`<span class="chip warn">${one.note}</span>`}</li>`,
+    )}</ol>`;
 }
 
 function JobRuns({ runs }) {
@@ -80,25 +103,41 @@ function JobRuns({ runs }) {
 
 function Missed({ stretches }) {
   if (!stretches.length) return html`<${Empty}>None: no occurrence of it was left out.<//>`;
-  return html`<ul class="plain">${stretches.map((one) => html`<li key=${one.first_scheduled_for}>
-    <b>${count(one.occurrences)}</b> ${one.occurrences === 1 ? "occurrence" : "occurrences"}, <span class="chip warn">${one.reason}</span>
-    <span class="soft block"><${Time} at=${one.first_scheduled_for} only />${one.occurrences > 1 && html` to <${Time} at=${one.last_scheduled_for} only />`}</span></li>`)}</ul>`;
+  return html`<ul class="plain">${stretches.map(
+    (one) => html`<li key=${one.first_scheduled_for}>
+    <b>${count(one.occurrences)}</b> ${one.occurrences === 1 ? "occurrence" : "occurrences"}, <span
+      class="chip warn">${one.reason}</span>
+    <span class="soft block"><${Time} at=${one.first_scheduled_for} only
+      />${one.occurrences > 1 && html` to <${Time} at=${one.last_scheduled_for} only />`}</span></li>`,
+  )}</ul>`;
 }
 
 function Changes({ changes }) {
   if (!changes.length) return html`<${Empty}>No change is on record.<//>`;
-  return html`<ul class="plain">${changes.map((one) => html`<li key=${one.recorded_at + one.action}>
+  return html`<ul class="plain">${changes.map(
+    (one) => html`<li key=${one.recorded_at + one.action}>
     <b>${one.action.replaceAll("_", " ")}</b> <${Time} at=${one.recorded_at} exact=${false} />
     <span class="soft block">${one.key ? html`by <code class="id">${one.key}</code>` : "not through the API"}</span>
-    ${one.changes.length > 0 && html`<ul class="changes">${one.changes.map((change) => html`<li key=${change.field}><code>${change.field}</code> ${change.old ?? "–"} → ${change.new ?? "–"}</li>`)}</ul>`}</li>`)}</ul>`;
+    ${one.changes.length > 0 && html`<ul
+      class="changes">${one.changes.map((change) => html`<li
+      key=${change.field}><code>${change.field}</code> ${change.old ?? "–"} → ${change.new ?? "–"}</li>`)}</ul>`}</li>`,
+  )}</ul>`;
+}
+
+const catchUpText = ({ policy, within }) =>
+  `${policy.replaceAll("_", " ")}${within ? `, within ${plainDuration(within)}` : ""}`;
+
+function retryText({ max_attempts: attempts, backoff, initial, maximum, max_age: age }) {
+  const waits = `${plainDuration(initial)} to ${plainDuration(maximum)}`;
+  return `up to ${attempts} attempts, ${backoff}, ${waits}, for ${plainDuration(age)}`;
 }
 
 function Definition({ job }) {
   const { retry, catch_up: catchUp } = job;
   return html`<${Facts} facts=${[
     ["Overlap", job.overlap.replaceAll("_", " ")],
-    ["Catch-up", `${catchUp.policy.replaceAll("_", " ")}${catchUp.within ? `, within ${plainDuration(catchUp.within)}` : ""}`],
-    ["Retry", `up to ${retry.max_attempts} attempts, ${retry.backoff}, ${plainDuration(retry.initial)} to ${plainDuration(retry.maximum)}, for ${plainDuration(retry.max_age)}`],
+    ["Catch-up", catchUpText(catchUp)],
+    ["Retry", retryText(retry)],
     ["Timeout", `${plainDuration(job.timeout)} per attempt`],
     ["Payload", html`<${Json} value=${job.payload} />`],
     ["Inline target", typeof job.target !== "string" && html`<${Json} value=${job.target} />`],
@@ -129,11 +168,13 @@ function ResumeJob({ job, close, reload }) {
     reload();
     return `${titleOf(job)} is active again.`;
   };
-  const option = (value, text, more) => html`<label class="option"><input type="radio" name="missed" checked=${missed === value} onChange=${() => setMissed(value)} /><span>${text}<small>${more}</small></span></label>`;
+  const option = (value, text, more) =>
+    html`<label class="option"><input type="radio" name="missed" checked=${missed === value}
+      onChange=${() => setMissed(value)} /><span>${text}<small>${more}</small></span></label>`;
   return html`<${Ask} title=${`Resume ${titleOf(job)}?`} confirm="Resume" run=${run} close=${close}>
     <fieldset><legend>Occurrences of the pause</legend>
       ${option("skip", "Skip them", "Go on with the next occurrence from now.")}
-      ${option("catch_up", "Catch up", `By the job's policy: ${job.catch_up.policy.replaceAll("_", " ")}${job.catch_up.within ? `, within ${plainDuration(job.catch_up.within)}` : ""}.`)}
+      ${option("catch_up", "Catch up", `By the job's policy: ${catchUpText(job.catch_up)}.`)}
     </fieldset><//>`;
 }
 
@@ -147,9 +188,12 @@ function TriggerJob({ job, close, reload }) {
     go(`runs/${value.id}`);
     return `${titleOf(job)} is triggered.`;
   };
-  return html`<${Ask} title=${`Run ${titleOf(job)} now?`} confirm="Trigger" disabled=${flaw !== null} run=${run} close=${close}>
+  return html`<${Ask} title=${`Run ${titleOf(job)} now?`} confirm="Trigger" disabled=${flaw !== null} run=${run}
+    close=${close}>
     <p>One run starts now${job.state === "paused" ? ", although the job is paused" : ""}; the schedule takes no notice.</p>
-    <${Field} label="Another payload for this run only (optional JSON)" name="payload" errors=${flaw ? [{ field: "payload", detail: flaw }] : []}><${Text} value=${text} onChange=${setText} rows="4" /><//>
+    <${Field} label="Another payload for this run only (optional JSON)" name="payload"
+      errors=${flaw ? [{ field: "payload", detail: flaw }] : []}><${Text} value=${text} onChange=${setText} rows="4"
+      /><//>
   <//>`;
 }
 
@@ -159,8 +203,10 @@ function SkipNext({ job, etag, close, reload }) {
     reload();
     return `The occurrence of ${localTime(job.next_run_at)} is taken out.`;
   };
-  return html`<${Ask} title=${`Skip the next occurrence of ${titleOf(job)}?`} confirm="Skip it" run=${run} close=${close}>
-    <p>The occurrence of <b><${Time} at=${job.next_run_at} only /></b> (<${Time} at=${job.next_run_at} exact=${false} />) will not run.</p><//>`;
+  return html`<${Ask} title=${`Skip the next occurrence of ${titleOf(job)}?`} confirm="Skip it" run=${run}
+    close=${close}>
+    <p>The occurrence of <b><${Time} at=${job.next_run_at} only /></b> (<${Time} at=${job.next_run_at} exact=${false}
+      />) will not run.</p><//>`;
 }
 
 function DeleteJob({ job, etag, close }) {
@@ -173,4 +219,11 @@ function DeleteJob({ job, etag, close }) {
     <p><b>${titleOf(job)}</b> will not run again. The records of its runs stay. This cannot be undone.</p><//>`;
 }
 
-const JOB_ACTIONS = { pause: PauseJob, resume: ResumeJob, trigger: TriggerJob, skip: SkipNext, backfill: (props) => html`<${BackfillJob} ...${props} />`, delete: DeleteJob };
+const JOB_ACTIONS = {
+  pause: PauseJob,
+  resume: ResumeJob,
+  trigger: TriggerJob,
+  skip: SkipNext,
+  backfill: (props) => html`<${BackfillJob} ...${props} />`,
+  delete: DeleteJob,
+};

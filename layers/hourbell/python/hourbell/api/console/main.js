@@ -1,29 +1,41 @@
 // The frame around the pages, the keyboard, and the start.
 
-const ROOMS = [["Overview", ""], ["Jobs", "jobs"], ["Runs", "runs"], ["Targets", "targets"], ["Keys", "keys"]];
+const ROOMS = [
+  ["Overview", ""],
+  ["Jobs", "jobs"],
+  ["Runs", "runs"],
+  ["Targets", "targets"],
+  ["Keys", "keys"],
+];
 
 const Bell = () => html`<svg class="bell" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">
-  <path d="M12 3a6 6 0 0 1 6 6c0 5 2 6.5 2 6.5H4S6 14 6 9a6 6 0 0 1 6-6z" fill="currentColor" /><path d="M10 18.5a2 2 0 0 0 4 0z" fill="currentColor" /><path d="M12 7v4l2.5 1.5" class="hands" fill="none" stroke-width="1.5" stroke-linecap="round" /></svg>`;
+  <path d="M12 3a6 6 0 0 1 6 6c0 5 2 6.5 2 6.5H4S6 14 6 9a6 6 0 0 1 6-6z" fill="currentColor" /><path
+    d="M10 18.5a2 2 0 0 0 4 0z" fill="currentColor" /><path d="M12 7v4l2.5 1.5" class="hands" fill="none"
+    stroke-width="1.5" stroke-linecap="round" /></svg>`;
 
 function pageOf({ parts, query }) {
   const [room = "", id, ...rest] = parts;
   const deeper = rest.join("/");
   const at = (prefix, page) => (isId(prefix, id) && !deeper ? html`<${page} key=${id} id=${id} />` : html`<${Lost} />`);
   switch (room) {
-    case "": return html`<${Overview} />`;
+    case "":
+      return html`<${Overview} />`;
     case "jobs":
       if (!id) return html`<${Jobs} query=${query} />`;
       if (id === "new") return html`<${NewJob} key=${query.from} query=${query} />`;
       if (isId("job", id) && deeper === "edit") return html`<${EditJob} key=${id} id=${id} />`;
       return at("job", JobPage);
-    case "runs": return id ? at("run", RunPage) : html`<${Runs} query=${query} />`;
+    case "runs":
+      return id ? at("run", RunPage) : html`<${Runs} query=${query} />`;
     case "targets":
       if (!id) return html`<${Targets} query=${query} />`;
       if (id === "new") return html`<${NewTarget} />`;
       if (isId("tgt", id) && deeper === "edit") return html`<${EditTarget} key=${id} id=${id} />`;
       return at("tgt", TargetPage);
-    case "keys": return id ? html`<${Lost} />` : html`<${Keys} query=${query} />`;
-    default: return html`<${Lost} />`;
+    case "keys":
+      return id ? html`<${Lost} />` : html`<${Keys} query=${query} />`;
+    default:
+      return html`<${Lost} />`;
   }
 }
 
@@ -44,11 +56,16 @@ function Console() {
     }}>Skip to the page</a>
     <header class="top">
       <a class="brand" href="#/" aria-label="Hourbell, overview"><${Bell} />Hourbell</a>
-      <nav aria-label="Console">${ROOMS.map(([name, path]) => html`<a key=${path} href=${link(path)} aria-current=${room === path ? "page" : undefined}>${name}</a>`)}</nav>
+      <nav aria-label="Console">${ROOMS.map(([name, path]) => html`<a key=${path} href=${link(path)}
+        aria-current=${room === path ? "page" : undefined}>${name}</a>`)}</nav>
       <button type="button" class="link" onClick=${() => signOut()}>Sign out</button>
     </header>
     <main id="main" key=${page}>${pageOf(route)}</main>
-    <footer><span>Times in ${ZONE}; the title of each has UTC.</span> <span><kbd>/</kbd> search, <kbd>g</kbd> then <kbd>o</kbd> <kbd>j</kbd> <kbd>r</kbd> <kbd>t</kbd> <kbd>k</kbd> to go</span> <a href="docs">API</a></footer>
+    <footer>
+      <span>Times in ${ZONE}; the title of each has UTC.</span>
+      <span><kbd>/</kbd> search, <kbd>g</kbd> then ${Object.keys(GO).map((key) => html`<kbd title=${GO[key] || "overview"}>${key}</kbd> `)} to go</span>
+      <a href="docs">API</a>
+    </footer>
     <${Said} />`;
 }
 
@@ -59,7 +76,8 @@ function useKeyboard(signedIn) {
     if (!signedIn) return undefined;
     let going = false;
     const press = (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog"))
+        return;
       if (event.key === "/") {
         event.preventDefault();
         focusSearch();

@@ -1,5 +1,5 @@
-// What every page is made of. Text reaches the page through the library alone, which escapes it: names, tags and errors are
-// whatever anybody wrote into them.
+// What every page is made of. Text reaches the page through the library alone, which escapes it: names, tags and
+// errors are whatever anybody wrote into them.
 
 const html = htm.bind(h);
 
@@ -29,7 +29,9 @@ const SHAPES = {
   play: () => html`<path d="M3 1.5 10.5 6 3 10.5z" fill="currentColor" />`,
   diamond: () => html`<path d="M6 1 11 6 6 11 1 6z" fill="currentColor" />`,
   cross: () => html`<path d="M2 2l8 8M10 2l-8 8" stroke="currentColor" stroke-width="2.6" />`,
-  slash: () => html`<path d="M2.5 9.5l7-7" stroke="currentColor" stroke-width="1.6" /><circle cx="6" cy="6" r="4.6" fill="none" stroke="currentColor" stroke-width="1.4" />`,
+  slash: () =>
+    html`<path d="M2.5 9.5l7-7" stroke="currentColor" stroke-width="1.6" /><circle cx="6" cy="6" r="4.6" fill="none"
+      stroke="currentColor" stroke-width="1.4" />`,
   dash: () => html`<path d="M1.5 6h9" stroke="currentColor" stroke-width="2.4" />`,
 };
 
@@ -44,7 +46,8 @@ const Shape = ({ state }) => html`
     ${SHAPES[look(state)[1]]()}
   </svg>`;
 
-const Badge = ({ state }) => html`<span class=${`badge ${look(state)[0]}`}><${Shape} state=${state} />${state.replaceAll("_", " ")}</span>`;
+const Badge = ({ state }) =>
+  html`<span class=${`badge ${look(state)[0]}`}><${Shape} state=${state} />${state.replaceAll("_", " ")}</span>`;
 
 // One clock for the whole page.
 const ticks = observable(0);
@@ -59,13 +62,16 @@ function Time({ at, exact = true, milliseconds = false, only = false }) {
   const now = useNow();
   if (!at) return html`<span class="soft">–</span>`;
   const utc = `${at.replace("T", " ").replace("Z", "")} UTC`;
-  if (only) return html`<time datetime=${at} title=${utc}>${localTime(at, { milliseconds }).slice(only === "time" ? 11 : 0)}</time>`;
+  if (only)
+    return html`<time datetime=${at}
+      title=${utc}>${localTime(at, { milliseconds }).slice(only === "time" ? 11 : 0)}</time>`;
   return html`<time datetime=${at} title=${`${localTime(at)} here, ${utc}`}>${relative(at, now)}
     ${exact && html`<span class="exact">${localTime(at, { milliseconds })}</span>`}</time>`;
 }
 
 const Icon = ({ d }) => html`<svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-  <path d=${d} fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" /></svg>`;
+  <path d=${d} fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round"
+    /></svg>`;
 
 // Says how old the picture is, and why it does not get younger.
 function Freshness({ data }) {
@@ -75,7 +81,8 @@ function Freshness({ data }) {
   const late = data.every && age > Math.max(3 * data.every, 15 * SECOND);
   if (data.problem) return html`<span class="freshness bad"><${Shape} state="dead" />not up to date</span>`;
   return html`<span class=${late ? "freshness warn" : "freshness"}>
-    <span class=${data.every && !late ? "pulse" : "pulse off"} aria-hidden="true"></span>${age < 2 * SECOND ? "just now" : `${roughly(age)} ago`}
+    <span class=${data.every && !late ? "pulse" : "pulse off"}
+      aria-hidden="true"></span>${age < 2 * SECOND ? "just now" : `${roughly(age)} ago`}
     ${late && ", stale"}</span>`;
 }
 
@@ -86,7 +93,8 @@ function Trouble({ data, what = "This" }) {
   const old = at ? ` ${what === "This" ? "What you see" : what} is as of ${localTime(at)}.` : "";
   const goesOn = data.every && (problem.status === 0 || problem.status >= 429) ? " Trying again." : "";
   return html`<p class="notice bad" role="alert">${problem.sentence}${old}${goesOn}
-    ${!goesOn && !problem.missingScope && html` <button type="button" class="link" onClick=${data.reload}>Try again</button>`}</p>`;
+    ${!goesOn && !problem.missingScope && html` <button type="button" class="link"
+      onClick=${data.reload}>Try again</button>`}</p>`;
 }
 
 // A panel that waits for its data, tells what is wrong, and keeps its last picture.
@@ -105,11 +113,13 @@ function Head({ title, aside, children, data, crumb }) {
     document.title = `${title} · Hourbell`;
   }, [title]);
   useEffect(() => {
-    if (document.activeElement === document.body || document.activeElement?.closest("nav")) heading.current.focus({ preventScroll: true });
+    if (document.activeElement === document.body || document.activeElement?.closest("nav"))
+      heading.current.focus({ preventScroll: true });
   }, []);
   return html`<div class="head">
     ${crumb && html`<p class="crumb"><a href=${crumb[1]}>${crumb[0]}</a></p>`}
-    <div class="head-row"><h1 tabindex="-1" ref=${heading}>${title}</h1>${aside}<span class="grow"></span>${data && html`<${Freshness} data=${data} />`}</div>
+    <div class="head-row"><h1 tabindex="-1" ref=${heading}>${title}</h1>${aside}<span
+      class="grow"></span>${data && html`<${Freshness} data=${data} />`}</div>
     ${children}
   </div>`;
 }
@@ -118,9 +128,10 @@ const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
 
 const isNothing = (value) => value === null || value === undefined || value === "" || value === false;
 
-const Cell = ({ name, kind = "", value }) => (isNothing(value)
-  ? html`<td class=${`none ${kind}`} data-label=${name}><span class="soft">–</span></td>`
-  : html`<td class=${kind} data-label=${name}><div>${value}</div></td>`);
+const Cell = ({ name, kind = "", value }) =>
+  isNothing(value)
+    ? html`<td class=${`none ${kind}`} data-label=${name}><span class="soft">–</span></td>`
+    : html`<td class=${kind} data-label=${name}><div>${value}</div></td>`;
 
 // A table that becomes a list of cards where there is no room: each cell carries its column's name.
 function Table({ columns, rows, empty, label, behind = false }) {
@@ -128,8 +139,11 @@ function Table({ columns, rows, empty, label, behind = false }) {
   return html`<div class=${behind ? "table behind" : "table"} aria-busy=${behind}>
     <table aria-label=${label}>
       <thead><tr>${columns.map(([name, , kind]) => html`<th scope="col" class=${kind}>${name}</th>`)}</tr></thead>
-      <tbody>${rows.map((row) => html`<tr key=${row.id}>
-        ${columns.map(([name, cell, kind]) => html`<${Cell} key=${name} name=${name} kind=${kind} value=${cell(row)} />`)}</tr>`)}</tbody>
+      <tbody>${rows.map(
+        (row) => html`<tr key=${row.id}>
+        ${columns.map(([name, cell, kind]) => html`<${Cell} key=${name} name=${name} kind=${kind} value=${cell(row)}
+          />`)}</tr>`,
+      )}</tbody>
     </table></div>`;
 }
 
@@ -143,9 +157,10 @@ function Pager({ path, query, next, shown }) {
   </nav>`;
 }
 
-const Facts = ({ facts }) => html`<dl class="facts">${facts
-  .filter(([, value]) => value !== undefined && value !== null && value !== false)
-  .map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+const Facts = ({ facts }) =>
+  html`<dl class="facts">${facts
+    .filter(([, value]) => value !== undefined && value !== null && value !== false)
+    .map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
 const Json = ({ value }) => html`<pre class="code" tabindex="0">${JSON.stringify(value, null, 2)}</pre>`;
 
@@ -156,12 +171,14 @@ function Copy({ text, label }) {
     const timer = done && setTimeout(() => setDone(false), 2 * SECOND);
     return () => clearTimeout(timer);
   }, [done]);
-  return html`<button type="button" class="link" onClick=${copy} aria-label=${`Copy ${label}`}>${done ? "Copied" : "Copy"}</button>`;
+  return html`<button type="button" class="link" onClick=${copy}
+    aria-label=${`Copy ${label}`}>${done ? "Copied" : "Copy"}</button>`;
 }
 
 const Id = ({ id, label }) => html`<code class="id">${id}</code> <${Copy} text=${id} label=${label} />`;
 
-const JobLink = ({ id, name }) => html`<a href=${link(`jobs/${id}`)} class=${name && name !== id ? "name" : "name id"}>${name || id}</a>`;
+const JobLink = ({ id, name }) =>
+  html`<a href=${link(`jobs/${id}`)} class=${name && name !== id ? "name" : "name id"}>${name || id}</a>`;
 
 // --- forms ---
 
@@ -177,20 +194,32 @@ function Field({ label, name, errors = [], hint, children, wide }) {
   return html`<div class=${wide ? "field wide" : "field"}>
     <label for=${id}>${label}</label>${control}
     ${hint && html`<small id=${`${id}-hint`}>${hint}</small>`}
-    ${found.length > 0 && html`<p class="flaw" id=${`${id}-error`}>${found.map(({ field, detail }) =>
-      html`<span>${field === name ? "" : `${field.slice(name.length + 1)}: `}${detail}</span>`)}</p>`}
+    ${
+      found.length > 0 &&
+      html`<p class="flaw" id=${`${id}-error`}>${found.map(
+        ({ field, detail }) => html`<span>${field === name ? "" : `${field.slice(name.length + 1)}: `}${detail}</span>`,
+      )}</p>`
+    }
   </div>`;
 }
 
-const Choice = ({ value, options, onChange, ...rest }) => html`<select ...${rest} value=${value} onChange=${(event) => onChange(event.target.value)}>
+const Choice = ({
+  value,
+  options,
+  onChange,
+  ...rest
+}) => html`<select ...${rest} value=${value} onChange=${(event) => onChange(event.target.value)}>
   ${options.map((option) => {
     const [key, text] = [option].flat().length > 1 ? option : [option, option];
     return html`<option key=${key} value=${key} selected=${key === value}>${text}</option>`;
   })}</select>`;
 
-const Input = ({ onChange, ...rest }) => html`<input autocomplete="off" spellcheck=${false} ...${rest} onInput=${(event) => onChange(event.target.value)} />`;
+const Input = ({ onChange, ...rest }) =>
+  html`<input autocomplete="off" spellcheck=${false} ...${rest} onInput=${(event) => onChange(event.target.value)} />`;
 
-const Text = ({ onChange, ...rest }) => html`<textarea spellcheck=${false} rows="6" ...${rest} onInput=${(event) => onChange(event.target.value)}></textarea>`;
+const Text = ({ onChange, ...rest }) =>
+  html`<textarea spellcheck=${false} rows="6" ...${rest}
+    onInput=${(event) => onChange(event.target.value)}></textarea>`;
 
 // --- actions ---
 
@@ -202,7 +231,8 @@ function say(text) {
   setTimeout(() => said.get() === note && said.set(null), 6 * SECOND);
 }
 
-const Said = () => html`<div class="said" role="status" aria-live="polite">${said.use()?.text && html`<p>${said.use().text}</p>`}</div>`;
+const Said = () =>
+  html`<div class="said" role="status" aria-live="polite">${said.use()?.text && html`<p>${said.use().text}</p>`}</div>`;
 
 // Asks before something is done, and stays open with the reason when it could not be. ``run`` answers what to say then.
 function Ask({ title, children, confirm, danger = false, disabled = false, run, close }) {
@@ -210,7 +240,9 @@ function Ask({ title, children, confirm, danger = false, disabled = false, run, 
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
   useEffect(() => {
-    dialog.current.showModal();
+    const shown = dialog.current;
+    shown.showModal();
+    return () => shown.close(); // gives the focus back to where it was
   }, []);
   const act = async (event) => {
     event.preventDefault();
@@ -231,7 +263,8 @@ function Ask({ title, children, confirm, danger = false, disabled = false, run, 
       ${problem && html`<p class="notice bad" role="alert">${problem.sentence ?? String(problem)}</p>`}
       <div class="buttons">
         <button type="button" onClick=${close}>Back</button>
-        <button type="submit" class=${danger ? "danger" : "primary"} disabled=${busy || disabled}>${busy ? "Working …" : confirm}</button>
+        <button type="submit" class=${danger ? "danger" : "primary"}
+          disabled=${busy || disabled}>${busy ? "Working …" : confirm}</button>
       </div>
     </form></dialog>`;
 }

@@ -32,7 +32,11 @@ function useRoute() {
 }
 
 // Whoever pastes an id into a search wants its page.
-const ID_ROOMS = [["job", "jobs"], ["run", "runs"], ["tgt", "targets"]];
+const ID_ROOMS = [
+  ["job", "jobs"],
+  ["run", "runs"],
+  ["tgt", "targets"],
+];
 
 function placeOfId(text) {
   const found = ID_ROOMS.find(([prefix]) => isId(prefix, text));

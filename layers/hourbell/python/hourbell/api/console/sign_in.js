@@ -12,7 +12,8 @@ function SignIn() {
     event.preventDefault();
     const given = key.trim();
     setProblem(null);
-    if (!/^hb_[\w-]+$/.test(given)) return setProblem("This is no API key: one begins with hb_, and has no blanks in it.");
+    if (!/^hb_[\w-]+$/.test(given))
+      return setProblem("This is no API key: one begins with hb_, and has no blanks in it.");
     setBusy(true);
     try {
       await call("GET", "v1/jobs?limit=1", { key: given });
@@ -20,7 +21,11 @@ function SignIn() {
     } catch (found) {
       setBusy(false);
       if (found.missingScope) return signIn(given);
-      return setProblem(found.status === 401 ? "The API does not know this key. It may be mistyped, revoked or expired." : found.sentence);
+      return setProblem(
+        found.status === 401
+          ? "The API does not know this key. It may be mistyped, revoked or expired."
+          : found.sentence,
+      );
     }
   };
   return html`<main class="sign-in">
@@ -29,7 +34,8 @@ function SignIn() {
       ${note && !problem && html`<p class="notice warn" role="status">${note}</p>`}
       <div class="field">
         <label for="key">API key</label>
-        <${Input} id="key" type="password" value=${key} onChange=${setKey} placeholder="hb_…" autofocus aria-invalid=${problem ? "true" : undefined} aria-describedby="key-hint" />
+        <${Input} id="key" type="password" value=${key} onChange=${setKey} placeholder="hb_…" autofocus
+          aria-invalid=${problem ? "true" : undefined} aria-describedby="key-hint" />
         <small id="key-hint">Kept in this tab alone until you sign out or close it.</small>
       </div>
       ${problem && html`<p class="notice bad" role="alert">${problem}</p>`}
