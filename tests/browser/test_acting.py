@@ -128,7 +128,7 @@ def test_a_job_is_paused_and_resumed(open_page: OpenPage, site: Site):
 
 def test_a_dialog_that_is_left_gives_the_focus_back(open_page: OpenPage, site: Site):
     page = open_page(f"#/jobs/{make_job(site, 'kept')['id']}")
-    for leave in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_role("button", name="Back").click()):
+    for leave in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_text("Back", exact=True).click()):
         page.get_by_role("button", name="Delete").press("Enter")
         expect(page.get_by_role("dialog")).to_be_visible()
         leave()

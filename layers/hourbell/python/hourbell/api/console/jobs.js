@@ -32,7 +32,7 @@ function Jobs({ query }) {
     every: 10 * SECOND,
     keep: true,
   });
-  const filtered = filters.some(({ name }) => asked[name]);
+  const filtered = filters.some(({ name }) => name !== "tier" && asked[name]);
   return html`<${Head} title="Jobs" data=${jobs}
     aside=${html`<a class="button primary" href=${link("jobs/new")}>New job</a>`} />
     <${Filters} path="jobs" query=${query} fields=${filters} />
@@ -43,15 +43,16 @@ function Jobs({ query }) {
     ${
       jobs.value
         ? html`<${JobTable} jobs=${jobs.value.items} behind=${jobs.behind}
-          empty=${emptyJobs(filtered, jobs.value.next_cursor)} />
+          empty=${emptyJobs({ filtered, cold, next: jobs.value.next_cursor })} />
       <${Pager} path="jobs" query=${query} next=${jobs.value.next_cursor} shown=${jobs.value.items.length} />`
         : !jobs.problem && html`<p class="soft waiting">Loading …</p>`
     }`;
 }
 
-function emptyJobs(filtered, next) {
+function emptyJobs({ filtered, cold, next }) {
   if (next) return "None on this page, and the list goes on.";
   if (filtered) return html`No job fits these filters. <a href=${link("jobs")}>Show all jobs</a>`;
+  if (cold) return html`No job lies in the cold tier. <a href=${link("jobs")}>Show the hot ones</a>`;
   return html`There are no jobs yet. <a href=${link("jobs/new")}>Create the first one</a>`;
 }
 
