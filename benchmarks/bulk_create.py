@@ -1,10 +1,13 @@
 """Jobs created a second in batches of 1,000, beside COPY of the same rows into the same tables on the same server.
 
-    python -m benchmarks.bulk_create [--json] [--batches 20]
+    python -m benchmarks.bulk_create [--json] [--batches 20] [--gateway]
 
 ``jobs_per_second``: the store's statements, one transaction a batch, as the API's role with row security and the audit.
 ``copy_limit_per_second``: COPY of job and due, as the owner, nothing checked. ``p50_ms``: one call of 1,000 jobs
 through the API's handler, checks and JSON included.
+
+With ``--gateway`` also ``gateway_p50_ms`` and ``gateway_p99_ms``: the same call through the gateway of the local cloud
+that ``hourbell up`` left running. Its jobs are taken out again.
 """
 
 from __future__ import annotations
@@ -13,15 +16,18 @@ import argparse
 import json
 import statistics
 import time
+import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import hourbell.client
 import psycopg
 from hourbell.api.app import Application
 from hourbell.api.calls import Api
 from hourbell.domain.ids import new_id, new_job_id, shard_of
 from hourbell.local.postgres import throwaway_postgres
+from hourbell.local.state import Cloud
 from hourbell.services.audit import record_created_jobs
 from hourbell.services.jobs import Scheduler
 from hourbell.store.bootstrap import bootstrap
@@ -30,11 +36,25 @@ from hourbell.store.jobs import JobValues, NewJob, insert_jobs
 from hourbell.store.migrate import migrate
 from hourbell.store.tenant_database import Actor, TenantDatabase
 
+from benchmarks.lateness import percentile, running_cloud
 from tests.integration.api.conftest import HORIZON, RULES, Client
 from tests.seeds import RecordingLanes
 
 NOW = datetime(2027, 5, 9, 12, tzinfo=UTC)
 BATCH = 1_000
+GATEWAY_CALLS = 15
+# As a deletion by the API leaves them, thousands at once.
+REMOVE = """
+with removed as (
+    update job set state = 'deleted', updated_at = now()
+    where target_id = (select target_id from target where name = %(mark)s)
+    returning job_id
+),
+
+gone as (update target set state = 'deleted', updated_at = now() where name = %(mark)s)
+
+delete from due using removed where due.job_id = removed.job_id
+"""
 
 
 def new_jobs(target_id: UUID) -> list[NewJob]:
@@ -88,16 +108,7 @@ def through_the_handler(application: Application, tenant_id: UUID, calls: int) -
     client = Client(application, tenant_id, now=NOW)
     times = []
     for call in range(calls):
-        jobs = [
-            {
-                "name": f"call {call} job {number}",
-                "schedule": {"cron": f"{number % 60} 2 * * *", "timezone": "Asia/Kolkata"},
-                "target": "sink",
-                "payload": {"ledger": number},
-                "tags": {"team": "payments"},
-            }
-            for number in range(BATCH)
-        ]
+        jobs = definitions(f"call {call}", "sink")
         started = time.perf_counter()
         answer = client.post("/v1/jobs/batch", {"jobs": jobs})
         times.append((time.perf_counter() - started) * 1000)
@@ -105,10 +116,43 @@ def through_the_handler(application: Application, tenant_id: UUID, calls: int) -
     return times
 
 
+def through_the_gateway(cloud: Cloud, calls: int) -> list[float]:
+    """Milliseconds of each call of 1,000 jobs, one after the other, after one that warms the function."""
+    mark = f"bulk-{uuid.uuid4().hex[:8]}"
+    times = []
+    with hourbell.client.Client(cloud.url, cloud.api_key) as client:
+        client.create_target(mark, {"url": "http://127.0.0.1:9/"})
+        try:
+            for call in range(calls + 1):
+                jobs = definitions(f"{mark} call {call}", mark)
+                started = time.perf_counter()
+                client.create_jobs(jobs)
+                times.append((time.perf_counter() - started) * 1000)
+        finally:
+            with psycopg.connect(cloud.database, autocommit=True) as admin:
+                admin.execute(REMOVE, {"mark": mark})
+    return sorted(times[1:])
+
+
+def definitions(name: str, target: str) -> list[dict[str, Any]]:
+    """The jobs of one call."""
+    return [
+        {
+            "name": f"{name} job {number}",
+            "schedule": {"cron": f"{number % 60} 2 * * *", "timezone": "Asia/Kolkata"},
+            "target": target,
+            "payload": {"ledger": number},
+            "tags": {"team": "payments"},
+        }
+        for number in range(BATCH)
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON line and nothing else")
     parser.add_argument("--batches", type=int, default=20)
+    parser.add_argument("--gateway", action="store_true", help="through the running local cloud as well")
     arguments = parser.parse_args()
     tenant_id = new_id(NOW)
     with throwaway_postgres() as server, psycopg.connect(server.conninfo(), autocommit=True) as admin:
@@ -130,13 +174,16 @@ def main() -> None:
             limit.append(by_copy(admin, tenant_id, [new_jobs(target_id) for _ in range(arguments.batches)]))
         calls = through_the_handler(application, tenant_id, arguments.batches)
         database.close()
-    result = {
+    result: dict[str, Any] = {
         "batch": BATCH,
         "jobs_per_second": round(statistics.median(ours)),
         "copy_limit_per_second": round(statistics.median(limit)),
         "ratio": round(statistics.median(o / b for o, b in zip(ours, limit, strict=True)), 3),
         "p50_ms": round(statistics.median(calls)),
     }
+    if arguments.gateway:
+        through = through_the_gateway(running_cloud(), GATEWAY_CALLS)
+        result |= {"gateway_p50_ms": percentile(through, 0.5), "gateway_p99_ms": percentile(through, 0.99)}
     print(json.dumps(result))
 
 

@@ -6,6 +6,7 @@ import json
 import time
 from datetime import timedelta
 
+from hourbell.api import models
 from hourbell.api.schemas import REPLIES
 from hourbell.domain.instants import format_instant
 
@@ -145,3 +146,27 @@ def test_a_thousand_are_created_in_well_under_two_seconds(client: Client, admin)
 def test_a_batch_needs_the_right_to_write_jobs(client: Client):
     client.scopes = "jobs:read runs:write"
     assert client.post("/v1/jobs/batch", {"jobs": [HOURLY]}).status == 403
+
+
+def test_what_is_written_alike_is_read_once_and_hashed_for_each_job(client: Client, monkeypatch):
+    read: list[object] = []
+    parse = models.parse_schedule
+    monkeypatch.setattr(models, "parse_schedule", lambda value, now: read.append(value) or parse(value, now=now))
+    spread = {"schedule": {"cron": "H H * * *", "timezone": "UTC"}, "target": "sink"}
+
+    answer = client.post("/v1/jobs/batch", {"jobs": [spread] * 5 + [HOURLY] * 2})
+
+    assert answer.status == 201
+    made = answer.json["items"]
+    assert len(read) == 2
+    assert len({job["next_run_at"] for job in made[:5]}) > 1
+    assert [client.get(f"/v1/jobs/{job['id']}").json for job in made] == made
+
+
+def test_what_is_refused_alike_is_refused_at_every_place(client: Client):
+    never = {"schedule": {"cron": "0 0 30 2 *", "timezone": "UTC"}, "target": "sink"}
+
+    answer = client.post("/v1/jobs/batch", {"jobs": [never, HOURLY, never, {"target": "sink"}, 7]})
+
+    assert answer.status == 400
+    assert {field.split(".")[0] for field in answer.fields} == {"jobs[0]", "jobs[2]", "jobs[3]", "jobs[4]"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hourbell.api import strict_json
 from hourbell.api.calls import MAX_BATCH_BODY_BYTES, MAX_PAGE_BYTES, Call, Reply
@@ -15,6 +15,9 @@ from hourbell.api.views import Raw, encode_json, job_json
 from hourbell.domain.errors import FieldError, FieldErrors
 from hourbell.services.jobs import JobDefinition
 from hourbell.services.view_jobs import Job
+
+if TYPE_CHECKING:
+    from hourbell.domain.schedule import Schedule
 
 # What a reply adds to each job that was sent, at most.
 _REPLY_OVERHEAD = 1_500
@@ -44,15 +47,22 @@ def _definitions(call: Call, values: list[Any], texts: list[str]) -> Iterator[Jo
     reply_bytes = sum(len(json.dumps(text)) + _REPLY_OVERHEAD for text in texts)
     if reply_bytes > MAX_PAGE_BYTES:
         raise TooLargeError("the reply would be larger than any may be; send these jobs in several calls")
+    schedules: dict[str, Schedule] = {}
     for index, (value, text) in enumerate(zip(values, texts, strict=True)):
+        written = strict_json.members(text) if isinstance(value, dict) else {}
+        schedule = written.get("schedule", "")
         try:
-            yield models.job_definition(
+            definition = models.job_definition(
                 models.validated(models.JobIn, value),
                 value,
-                strict_json.compact(strict_json.members(text).get("payload", "null")),
+                strict_json.compact(written.get("payload", "null")),
                 check_target=call.check_target,
                 now=call.now,
+                # What is written alike is read once: many jobs of a batch ring at the same times.
+                schedule=schedules.get(schedule),
             )
+            schedules[schedule] = definition.schedule
+            yield definition
         except (FieldError, FieldErrors) as error:
             yield FieldErrors(_placed(item_name(index), one) for one in error.errors)
 

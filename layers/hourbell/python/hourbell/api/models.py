@@ -65,7 +65,8 @@ CheckTarget = Callable[[TargetKind, Mapping[str, Any]], dict[str, Any]]
 
 
 def _printable(text: str) -> str:
-    if text != text.strip() or any(unicodedata.category(letter).startswith("C") for letter in text):
+    has_control = not text.isprintable() and any(unicodedata.category(letter).startswith("C") for letter in text)
+    if has_control or text != text.strip():
         raise ValueError("may not hold control characters, nor begin or end with a blank")
     return text
 

@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from json.encoder import encode_basestring
 from typing import Any
 
 from hourbell.domain.errors import FieldError, FieldErrors
@@ -123,7 +124,7 @@ def merge_values(target: Any, patch: Any) -> Any:
 
 def dump(value: Any) -> str:
     """Compact JSON, letters as they are."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return encode_basestring(value) if isinstance(value, str) else _COMPACT.encode(value)
 
 
 def is_clean_text(text: str) -> bool:
@@ -131,6 +132,8 @@ def is_clean_text(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
+# Made once: json.dumps makes one for each value.
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _PLAIN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
 

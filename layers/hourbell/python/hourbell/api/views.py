@@ -35,9 +35,11 @@ class Raw(str):
 
 def encode_json(value: Any) -> str:
     """Compact JSON of mappings, sequences, scalars and ``Raw`` texts."""
-    if isinstance(value, Raw):
-        return value
-    if isinstance(value, Mapping):
+    if isinstance(value, str):
+        return value if isinstance(value, Raw) else dump(value)
+    if value is None:
+        return "null"
+    if isinstance(value, dict | Mapping):
         return "{" + ",".join(f"{dump(name)}:{encode_json(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(encode_json(item) for item in value) + "]"

@@ -86,6 +86,8 @@ class JobDefinition:
     paused: bool
 
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 # Answers the edited definition for the job as it is; must have no effect of its own.
 ReviseJob = Callable[[StoredJob], JobDefinition]
 
@@ -232,7 +234,7 @@ def schedule_text(schedule: Schedule) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 def _write_edit(
