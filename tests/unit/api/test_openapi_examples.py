@@ -52,6 +52,40 @@ def test_the_example_of_a_body_is_such_a_body(operation: Operation):
     models.validated(getattr(models, operation.body), whole)
 
 
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {},
+        {"name": None},
+        {"unknown": None},
+        {"schedule": {"cron": None, "every": "5m"}},
+        {"target": {"http": {"timeout": None}, "sqs": None}},
+        {"tags": {"team": None, "env": "live"}, "paused": None},
+        {"payload": [1, {"any": "thing"}]},
+    ],
+)
+def test_a_patch_names_what_it_changes_and_takes_away_by_null(patch: dict[str, Any]):
+    assert flaws({"$ref": "#/components/schemas/JobInPatch"}, patch) == []
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        None,
+        [],
+        {"unknown": 1},
+        {"name": 7},
+        {"overlap": "perhaps"},
+        {"schedule": {"every": 5}},
+        {"schedule": {"unknown": "x"}},
+        {"target": {"http": {"method": "BREW"}}},
+        {"tags": {"team": 1}},
+    ],
+)
+def test_a_patch_is_of_the_types_of_what_it_changes(patch: Any):
+    assert flaws({"$ref": "#/components/schemas/JobInPatch"}, patch) != []
+
+
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
 def test_the_examples_of_replies_are_such_replies(operation: Operation):
     for status, media in replies(operation):

@@ -17,6 +17,7 @@ from hourbell.api.answer_once import HEADER, MAX_LENGTH, REPLAYED
 from hourbell.api.app import OPERATIONS
 from hourbell.api.examples import BODIES, PATCHES, PROBLEMS
 from hourbell.api.examples import REPLIES as ANSWERS
+from hourbell.api.merge_patch_schemas import patch_name, patch_schemas
 from hourbell.api.operations import Operation, Query
 from hourbell.api.problems import CONTENT_TYPE
 from hourbell.api.schemas import REPLIES
@@ -98,11 +99,7 @@ def _request_body(operation: Operation, body: str) -> dict[str, Any]:
     if operation.method != "PATCH":
         content = {"application/json": {"schema": _ref(body), "example": BODIES[body]}}
         return {"required": not operation.body_optional, "content": content}
-    schema = {
-        "type": "object",
-        "description": f"Any members of {body}; null takes one away, what is not named stays as it is.",
-    }
-    content = {"application/merge-patch+json": {"schema": schema, "example": PATCHES[body]}}
+    content = {"application/merge-patch+json": {"schema": _ref(patch_name(body)), "example": PATCHES[body]}}
     return {"required": True, "content": content}
 
 
@@ -201,7 +198,8 @@ def _schemas() -> dict[str, Any]:
     outgoing = [(model, "serialization") for model in REPLIES.values()]
     _, document = models_json_schema([*incoming, *outgoing], ref_template=_REF)  # type: ignore[list-item]
     schemas: dict[str, Any] = document["$defs"]
-    return dict(sorted(schemas.items()))
+    patched = {operation.body for operation in OPERATIONS if operation.method == "PATCH" and operation.body is not None}
+    return dict(sorted({**schemas, **patch_schemas(patched, schemas)}.items()))
 
 
 if __name__ == "__main__":
