@@ -59,6 +59,14 @@ def test_a_job_is_made_with_its_schedule_in_sight(open_page: OpenPage, site: Sit
     assert job["tags"] == {"team": "payments"}
 
 
+def test_the_preview_tells_what_a_clock_change_does(open_page: OpenPage):
+    page = open_page("#/jobs/new")
+    page.get_by_label("Cron expression").fill("30 2 26 3 *")
+    expect(page.get_by_role("region", name="Preview").locator("li").first).to_contain_text(
+        "shifted by the clock change"
+    )
+
+
 def test_what_the_api_refuses_stands_at_its_fields(open_page: OpenPage):
     page = open_page("#/jobs/new")
     page.get_by_label("Cron expression").fill("61 2 * * *")
@@ -229,3 +237,21 @@ def test_a_target_is_made_and_its_limits_changed(open_page: OpenPage, site: Site
         "secret": None,
     }
     assert (target["rate_per_second"], target["burst"]) == (2.5, None)
+
+
+def test_a_test_of_a_target_shows_what_was_sent_and_what_came_back(open_page: OpenPage, site: Site):
+    target = site.do(lambda engine: engine.add_target("tested", lambda _call: None))
+    sent = {
+        "method": "POST",
+        "to": "https://example.com/x",
+        "headers": {"webhook-signature": "***"},
+        "body": "<b>1</b>",
+    }
+    answer = {"id": "run_1", "state": "finished", "outcome": "failed", "status_code": 503, "duration_ms": 12}
+    page = open_page(f"#/targets/{target['id']}")
+    page.route("**/test", lambda route: route.fulfill(json={**answer, "error": "HTTP 503", "sent": sent}))
+    page.get_by_role("button", name="Test").click()
+
+    shown = page.get_by_role("region", name="Test", exact=True)
+    for text in ("failed", "503", "12 ms", "POST https://example.com/x", "webhook-signature", "<b>1</b>"):
+        expect(shown).to_contain_text(text)

@@ -156,6 +156,8 @@ def test_a_page_runs_what_stands_in_it_and_nothing_else(functions, path: str):
         "base-uri": "'none'",
         "form-action": "'none'",
         "frame-ancestors": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
     }
     assert page["headers"]["X-Content-Type-Options"] == "nosniff"
     assert page["headers"]["Referrer-Policy"] == "no-referrer"

@@ -19,7 +19,7 @@ function trustClockOf(dateHeader) {
 
 const two = (number) => String(number).padStart(2, "0");
 
-const localDay = (date) => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+const localDay = (date) => `${String(date.getFullYear()).padStart(4, "0")}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 
 function localTime(instant, { milliseconds = false } = {}) {
   const date = new Date(instant);

@@ -87,7 +87,9 @@ function JobFacts({ job, description }) {
   ]} />`;
 }
 
-function Occurrences({ found, paused }) {
+function Occurrences({ found: all, paused }) {
+  const now = useNow();
+  const found = all.filter((one) => Date.parse(one.scheduled_for) > now - 2 * SECOND);
   if (!found.length) return html`<${Empty}>This schedule has no further occurrence.<//>`;
   return html`${paused && html`<p class="soft">By the schedule alone; nothing runs while the job is not active.</p>`}
     <ol class="occurrences">${found.map(

@@ -112,6 +112,7 @@ function TargetText({ job }) {
 // --- filters of a list, which stand in the address ---
 
 const TYPING_PAUSE = 350;
+const DATING_PAUSE = 1500;
 
 function Filters({ path, query, fields }) {
   const set = async (name, value) => {
@@ -159,7 +160,7 @@ function Typed({ id, type, placeholder, search, value, set }) {
   const type_ = (next) => {
     setText(next);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => settle(next), TYPING_PAUSE);
+    timer.current = setTimeout(() => settle(next), isTime ? DATING_PAUSE : TYPING_PAUSE);
   };
   return html`<${Input} id=${id} type=${search ? "search" : type} placeholder=${placeholder} value=${text}
     data-search=${search ? "" : undefined}

@@ -47,7 +47,7 @@ function Tiles({ stats, deployment }) {
   const lagging = due !== null && due > 5 * SECOND;
   const waiting = Object.entries(queues);
   return html`<div class="tiles">
-    <${Tile} name="Lateness, last hour" value=${late.p50 === null ? "–" : elapsed(late.p50)} unit="p50"
+    <${Tile} name="Lateness, last hour" value=${late.p50 === null ? "–" : elapsed(late.p50)} unit=${late.p50 !== null && "p50"}
       more=${late.p50 === null ? "no run has started" : html`<b>${elapsed(late.p95)}</b> p95 · <b>${elapsed(late.p99)}</b> p99`} />
     <${Tile} name="Oldest due" value=${due === null ? "none" : elapsed(due)} alarm=${lagging && "warn"}
       more=${due === null ? "nothing waits past its time" : lagging ? "overdue: the scanner is behind" : "a moment past its time"} />
@@ -91,7 +91,7 @@ function States({ stats }) {
   const runsCapped = stats.runs.capped ? " (the latest 100,000)" : "";
   const part = (name, path, states, counts) => html`<h3>${name}</h3>
     <${StateBar} label=${name} counts=${states.map((state) => [state, counts[state]])} />
-    <ul class="counts">${states.map((state) => html`<li key=${state}><a href=${link(path, { state })}><${Shape}
+    <ul class="counts">${states.map((state) => html`<li key=${state} class=${counts[state] ? "" : "zero"}><a href=${link(path, { state })}><${Shape}
       state=${state} />${state} <b>${count(counts[state])}</b></a></li>`)}</ul>`;
   return html`
     ${part(`Jobs${stats.jobs.capped ? " (the newest 100,000)" : ""}`, "jobs", JOB_STATES, stats.jobs)}

@@ -92,7 +92,7 @@ function Trouble({ data, what = "This" }) {
   if (!problem) return null;
   const old = at ? ` ${what === "This" ? "What you see" : what} is as of ${localTime(at)}.` : "";
   const goesOn = data.every && (problem.status === 0 || problem.status >= 429) ? " Trying again." : "";
-  return html`<p class="notice bad" role="alert">${problem.sentence}${old}${goesOn}
+  return html`<p class=${problem.missingScope ? "notice warn" : "notice bad"} role="alert">${problem.sentence}${old}${goesOn}
     ${!goesOn && !problem.missingScope && html` <button type="button" class="link"
       onClick=${data.reload}>Try again</button>`}</p>`;
 }
