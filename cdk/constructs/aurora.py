@@ -124,14 +124,17 @@ class AuroraPostgres(Construct):
     def administrator_environment(self) -> Mapping[str, str]:
         """Straight to the cluster, since the proxy lets nobody in before the roles exist.
 
+        As the owner of the schema; as the master where a role is missing.
+
         Encrypted, not verified: RDS's own authority is not among the system's, and the way stays inside the VPC.
         """
         host = self.cluster.cluster_endpoint.hostname
-        conninfo = f"host={host} port=5432 dbname={DATABASE} user={MASTER} sslmode=require"
+        conninfo = f"host={host} port=5432 dbname={DATABASE} sslmode=require user="
         return {
-            "HOURBELL_DATABASE": conninfo,
-            "HOURBELL_DATABASE_AUTH": "secret",
-            "HOURBELL_DATABASE_SECRET": self._master_secret_arn,
+            "HOURBELL_DATABASE": f"{conninfo}{DatabaseRole.MIGRATOR}",
+            "HOURBELL_DATABASE_AUTH": "iam",
+            "HOURBELL_ADMINISTRATOR": f"{conninfo}{MASTER}",
+            "HOURBELL_ADMINISTRATOR_SECRET": self._master_secret_arn,
         }
 
     @property
@@ -145,7 +148,8 @@ class AuroraPostgres(Construct):
         self.proxy.grant_connect(function.role, role)
 
     def grant_administer(self, function: HourbellFunction) -> None:
-        """Read the master's password."""
+        """Connect to the cluster as the owner of the schema; read the master's password."""
+        self.cluster.grant_connect(function.role, DatabaseRole.MIGRATOR)
         function.role.add_to_policy(
             iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=[self._master_secret_arn])
         )

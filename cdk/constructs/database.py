@@ -25,7 +25,7 @@ class Database(Protocol):
         """What a function that connects as `role` is told."""
 
     def administrator_environment(self) -> Mapping[str, str]:
-        """What the migrator is told, which makes the roles before there are any."""
+        """What the migrator is told, which owns the schema, and makes the roles before there are any."""
 
     def grant_connect(self, function: HourbellFunction, role: DatabaseRole) -> None:
         """Let the function connect as `role`."""

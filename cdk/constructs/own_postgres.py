@@ -23,7 +23,8 @@ class OwnPostgres:
 
     def administrator_environment(self) -> Mapping[str, str]:
         """The migrator owns the schema; it needs to be no more than that."""
-        return self.environment(DatabaseRole.MIGRATOR)
+        nobody = {"HOURBELL_ADMINISTRATOR": "", "HOURBELL_ADMINISTRATOR_SECRET": ""}
+        return {**self.environment(DatabaseRole.MIGRATOR), **nobody}
 
     def grant_connect(self, function: HourbellFunction, role: DatabaseRole) -> None:
         """Nothing to do: the server decides."""

@@ -111,7 +111,11 @@ PROD_DATABASE: Table = {
     "authorizer": connect("hourbell_authorizer"),
     "freezer": connect("hourbell_loader"),
     "loader": connect("hourbell_loader"),
-    "migrator": read_secrets(FIRST_KEY, "AuroraCluster.MasterUserSecret.SecretArn"),
+    # past the proxy, which lets nobody in before there are roles
+    "migrator": {
+        "rds-db:connect": {"arn::rds-db:::dbuser:AuroraCluster.DBClusterResourceId/hourbell_migrator"},
+        **read_secrets(FIRST_KEY, "AuroraCluster.MasterUserSecret.SecretArn"),
+    },
     "partitioner": connect("hourbell_migrator"),
     "reaper": connect("hourbell_scanner"),
     "replanner": connect("hourbell_scanner"),

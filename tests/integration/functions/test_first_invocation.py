@@ -89,6 +89,8 @@ def environment(aws: str, database: str) -> dict[str, str]:
         "HOURBELL_STAGE": "test",
         "HOURBELL_DATABASE": database,
         "HOURBELL_DATABASE_AUTH": "none",
+        "HOURBELL_ADMINISTRATOR": "",
+        "HOURBELL_ADMINISTRATOR_SECRET": "",
         "HOURBELL_LANE_SHARED_URL": f"{aws}/shared",
         "HOURBELL_LANE_SOLO_URL": f"{aws}/solo",
         "HOURBELL_HOLD_SECONDS": "1",

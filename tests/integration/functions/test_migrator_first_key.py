@@ -56,6 +56,8 @@ def migrator(monkeypatch: pytest.MonkeyPatch, postgres: PostgresServer, database
         "STAGE": "test",
         "DATABASE": postgres.conninfo(database=database_name, user="hourbell_migrator"),
         "DATABASE_AUTH": "none",
+        "ADMINISTRATOR": "",
+        "ADMINISTRATOR_SECRET": "",
         "FIRST_KEY_SECRET": NAME,
     }.items():
         monkeypatch.setenv(f"HOURBELL_{name}", value)

@@ -84,23 +84,23 @@ def password_source(settings: Settings) -> Callable[[], str] | None:
     """Where the password of a new connection comes from; None: the server asks for none.
 
     Raises:
-        SettingsError: ``HOURBELL_DATABASE_AUTH`` is none of ``iam``, ``secret``, ``none``.
+        SettingsError: ``HOURBELL_DATABASE_AUTH`` is neither ``iam`` nor ``none``.
     """
     match settings.database_auth:
         case "none":
             return None
         case "iam":
             return lambda: _iam_token(settings.database)
-        case "secret":
-            return lambda: _secret_password(os.environ.get("HOURBELL_DATABASE_SECRET", ""))
         case other:
-            raise SettingsError(f"HOURBELL_DATABASE_AUTH: must be 'iam', 'secret' or 'none', not {other!r}")
+            raise SettingsError(f"HOURBELL_DATABASE_AUTH: must be 'iam' or 'none', not {other!r}")
 
 
-def _secret_password(name: str) -> str:
-    """The member ``password`` of an RDS secret; only the migrator, which makes the roles, logs in this way."""
-    if not name:
-        raise SettingsError("missing in the environment: HOURBELL_DATABASE_SECRET")
+def secret_password(name: str) -> str:
+    """The member ``password`` of an RDS secret; only the migrator, which makes the roles, logs in this way.
+
+    Raises:
+        SecretError: as ``read_secret``.
+    """
     return str(json.loads(read_secret(name))["password"])
 
 

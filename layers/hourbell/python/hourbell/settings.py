@@ -23,8 +23,7 @@ class Settings:
     """What every function gets.
 
     ``database`` is a libpq connection string without a password; ``database_auth`` says where the
-    password comes from: ``iam`` (a signed token), ``secret`` (Secrets Manager, named by
-    ``HOURBELL_DATABASE_SECRET``) or ``none``.
+    password comes from: ``iam`` (a signed token) or ``none``.
     """
 
     stage: str
@@ -149,6 +148,13 @@ class ColdSettings(Settings):
 
 
 class MigratorSettings(Settings):
-    """The migrator. ``first_key_secret`` names what the first API key is made of (``services.first_key``)."""
+    """The migrator, which logs in as the owner of the schema.
 
+    ``administrator``: the connection string of who makes the roles, with the password in ``administrator_secret``;
+    empty where somebody else does. ``first_key_secret`` names what the first API key is made of
+    (``services.first_key``).
+    """
+
+    administrator: str
+    administrator_secret: str
     first_key_secret: str
