@@ -130,6 +130,30 @@ def test_resume_and_delete(stage: Stage):
     assert stage.run("jobs", "delete", "job_01").output.strip() == "job_01 deleted"
 
 
+def test_one_job_is_deleted_as_it_is_named_and_several_after_a_question_with_their_number(stage: Stage):
+    deleted: list[str] = []
+    stage.handlers["DELETE"] = lambda request: (deleted.append(request.url.path[-6:]), httpx.Response(204))[1]
+
+    refused = stage.run("jobs", "delete", "job_01", "job_02", "job_01", stdin="n\n")
+    assert (refused.exit_code, deleted) == (1, [])
+    assert "Delete 2 jobs: job_01, job_02?" in refused.stderr
+    assert stage.run("jobs", "delete", "job_01", "job_02", stdin="").exit_code == 1
+    assert deleted == []
+
+    assert stage.run("jobs", "delete", "job_01", "job_02", "--yes").output == "job_01 deleted\njob_02 deleted\n"
+    assert stage.run("jobs", "delete", "job_03").exit_code == 0
+    assert deleted == ["job_01", "job_02", "job_03"]
+
+
+def test_of_jobs_of_which_one_is_unknown_none_is_deleted(stage: Stage):
+    stage.answer("GET", "/v1/jobs", {"items": [], "next_cursor": None})
+
+    refused = stage.run("jobs", "delete", "job_01", "nightly", "--yes")
+
+    assert refused.exit_code == 1
+    assert [request.method for request in stage.seen] == ["GET"]
+
+
 def test_a_run_is_shown_with_its_attempts(stage: Stage):
     stage.answer("GET", "/v1/runs/run_01", RUN)
     output = stage.run("runs", "show", "run_01").output

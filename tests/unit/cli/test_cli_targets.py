@@ -73,8 +73,20 @@ def test_pause_resume_and_delete(target: Stage):
     target.replies[("DELETE", "/v1/targets/tgt_01")] = httpx.Response(204)
     assert "paused" in target.run("targets", "pause", "billing").output
     assert "active" in target.run("targets", "resume", "billing").output
-    assert target.run("targets", "delete", "billing", stdin="n\n").exit_code == 1
-    assert target.run("targets", "delete", "billing", "--yes").output.strip() == "tgt_01 deleted"
+    assert target.run("targets", "delete", "billing").output.strip() == "tgt_01 deleted"
+
+
+def test_several_targets_are_deleted_after_a_question_with_their_number(target: Stage):
+    target.answer("GET", "/v1/targets/tgt_02", {**TARGET, "id": "tgt_02", "name": "ledger"})
+    target.handlers["DELETE"] = lambda _: httpx.Response(204)
+
+    refused = target.run("targets", "delete", "billing", "tgt_02", stdin="n\n")
+
+    assert refused.exit_code == 1
+    assert "Delete 2 targets: billing, ledger?" in refused.stderr
+    assert {request.method for request in target.seen} == {"GET"}
+    deleted = target.run("targets", "delete", "billing", "tgt_02", "--yes")
+    assert deleted.output == "tgt_01 deleted\ntgt_02 deleted\n"
 
 
 @pytest.mark.parametrize(

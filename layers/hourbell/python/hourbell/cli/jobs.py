@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from hourbell.cli import job_options as given
+from hourbell.cli.confirmation import Yes, confirm_each
 from hourbell.cli.connection import connect
 from hourbell.cli.output import AsJson, describe_schedule, print_fields, print_json, print_table
 from hourbell.client import Change, Client, ClientError, Job, Page
@@ -168,12 +169,16 @@ def trigger(
 
 
 @app.command()
-def delete(job: JobArgument) -> None:
-    """Delete a job; its run records stay."""
+def delete(
+    job: Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids (job_…) or names.")], *, yes: Yes = False
+) -> None:
+    """Delete jobs, several after a question; their run records stay."""
     with connect() as client:
-        job_id = find_job_id(client, job)
-        client.delete_job(job_id)
-    typer.echo(f"{job_id} deleted")
+        found = {find_job_id(client, one): one for one in job}
+        confirm_each("Delete", "job", list(found.values()), yes=yes)
+        for job_id in found:
+            client.delete_job(job_id)
+            typer.echo(f"{job_id} deleted")
 
 
 def find_job(client: Client, job: str) -> Job:

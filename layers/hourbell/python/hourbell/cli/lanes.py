@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hourbell.cli.confirmation import Yes, confirm
 from hourbell.cli.output import AsJson, count, print_json, print_table
 from hourbell.domain.run_state import QUEUES, Lane
 from hourbell.local.errors import LocalCloudError
@@ -46,16 +47,28 @@ def redrive(
     stage: Stage = LOCAL,
     lane: OneLane = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Move dead letters back into their lane. A run that has ended, or is another's, takes no harm from its message."""
+    """Move dead letters back into their lane, after a question.
+
+    A run that has ended, or is another's, takes no harm from its message.
+    """
     wanted = _lanes(lane)
+    dead = {} if yes and not dry_run else _dead_letters(stage, wanted)
     if dry_run:
-        dead = _ask(stage, lambda queues: {each.value: queues.depth(each).dead for each in wanted})
         _say(stage, {name: {"dead": number} for name, number in dead.items()}, as_json=as_json, dry_run=True)
         return
+    if any(dead.values()):
+        each_lane = ", ".join(f"{name}: {number:,}" for name, number in dead.items())
+        confirm(f"Move {count(sum(dead.values()), 'dead letter')} back ({each_lane})?", yes=yes)
     moved = _ask(stage, lambda queues: {each.value: asdict(queues.redrive(each)) for each in wanted})
     _say(stage, moved, as_json=as_json, dry_run=False)
+
+
+def _dead_letters(stage: str, wanted: tuple[Lane, ...]) -> dict[str, int]:
+    dead: dict[str, int] = _ask(stage, lambda queues: {each.value: queues.depth(each).dead for each in wanted})
+    return dead
 
 
 def _say(stage: str, lanes: dict[str, dict[str, int]], *, as_json: bool, dry_run: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from hourbell.cli.confirmation import Yes, confirm
+from hourbell.cli.confirmation import Yes, confirm_each
 from hourbell.cli.connection import connect
 from hourbell.cli.editor import edit_json
 from hourbell.cli.job_options import read_json, read_payload
@@ -192,13 +192,16 @@ def call_once(
 
 
 @app.command()
-def delete(target: TargetArgument, *, yes: Yes = False) -> None:
-    """Delete a target that no job uses."""
+def delete(
+    target: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Ids (tgt_…) or names.")], *, yes: Yes = False
+) -> None:
+    """Delete targets that no job uses, several after a question."""
     with connect() as client:
-        found = find_target(client, target)
-        confirm(f"Delete the target {found['name']}?", yes=yes)
-        client.delete_target(found["id"])
-    typer.echo(f"{found['id']} deleted")
+        found = {each["id"]: each["name"] or each["id"] for each in (find_target(client, one) for one in target)}
+        confirm_each("Delete", "target", list(found.values()), yes=yes)
+        for target_id in found:
+            client.delete_target(target_id)
+            typer.echo(f"{target_id} deleted")
 
 
 def find_target(client: Client, target: str) -> Target:
