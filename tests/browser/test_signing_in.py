@@ -74,3 +74,24 @@ def test_an_action_that_the_key_may_not_do_is_told_in_its_dialog(open_page: Open
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
 
     expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text("This key lacks the scope jobs:write.")
+
+
+def test_a_key_is_made_its_secret_shown_once_and_revoked(open_page: OpenPage, site: Site):
+    page = open_page("#/keys")
+    page.get_by_role("button", name="New key").click()
+    page.get_by_label("Name").fill("grafana")
+    page.get_by_label("runs:write").check()
+    page.get_by_role("button", name="Create the key").click()
+    secret = page.get_by_text("hb_live_").text_content()
+    page.get_by_role("button", name="I have it").click()
+    expect(page.get_by_text("hb_live_")).to_have_count(0)
+
+    [made] = [key for key in site.do(lambda engine: engine.client.list_keys())["items"] if key["name"] == "grafana"]
+    assert made["scopes"] == ["jobs:read", "runs:write"]
+    assert made["expires_at"].startswith("2027-08-07")
+    other = open_page(key=secret)
+    expect(other.get_by_role("heading", name="Overview")).to_be_visible()
+
+    page.get_by_role("button", name="Revoke grafana").click()
+    page.get_by_role("button", name="Revoke the key").click()
+    expect(page.get_by_role("row", name="grafana")).to_contain_text("revoked")

@@ -40,11 +40,13 @@ def test_nothing_was_ever_started(state: StateDirectory):
     assert (result.exit_code, result.stdout) == (1, "The local cloud is down.\n")
 
 
-def test_a_running_cloud_tells_its_url_and_key(state: StateDirectory):
+def test_a_running_cloud_tells_its_urls_and_key(state: StateDirectory):
     UP.write(state)
     result = status()
     assert result.exit_code == 0
-    assert "http://127.0.0.1:1/api" in result.stdout
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["URL", "http://127.0.0.1:1/api"] in lines
+    assert ["Console", "http://127.0.0.1:1/api/console"] in lines
     assert "hb_live_x" in result.stdout
 
 
@@ -65,6 +67,7 @@ def test_json_has_the_whole_record(state: StateDirectory):
     UP.write(state)
     shown = json.loads(status("--json").stdout)
     assert shown["up"] is True
+    assert shown["console"] == "http://127.0.0.1:1/api/console"
     assert shown["pids"][EMULATOR]["pid"] == os.getpid()
 
 
