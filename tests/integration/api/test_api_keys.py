@@ -284,3 +284,24 @@ def test_of_two_keys_that_revoke_each_other_one_is_left(client: Client, asks_wit
     answers = [asks_with(one).delete(f"/v1/keys/{two['id']}") for one, two in ((first, second), (second, first))]
 
     assert [answer.status for answer in answers] == [204, 409]
+
+
+@pytest.mark.parametrize("act", ["rotate", "revoke"])
+def test_a_key_that_changed_since_it_was_read_is_left_as_it_is(client: Client, opens, act: str):
+    key = made(client)
+    path = f"/v1/keys/{key['id']}"
+    seen = client.get(path).headers["etag"]
+    assert opens(key["secret"]) is not None
+    assert client.get(path).headers["etag"] == seen, "its use is no change"
+    rotated = client.post(f"{path}/rotate", {"grace": "0s"}, headers={"If-Match": seen})
+    assert rotated.headers["etag"] == client.get(path).headers["etag"] != seen
+
+    def change(tag: str) -> int:
+        headers = {"If-Match": tag}
+        if act == "rotate":
+            return client.post(f"{path}/rotate", {"grace": "0s"}, headers=headers).status
+        return client.delete(path, headers=headers).status
+
+    assert change(seen) == 412
+    assert opens(rotated.json["secret"]) is not None
+    assert change(rotated.headers["etag"]) in (200, 204)

@@ -43,7 +43,8 @@ def list_keys(call: Call) -> Reply:
 
 def get_key(call: Call) -> Reply:
     """Without its secret."""
-    return Reply(body=key_json(keys.get_key(_database(call), call.tenant_id, _key_id(call))))
+    key = keys.get_key(_database(call), call.tenant_id, _key_id(call))
+    return Reply(body=key_json(key), headers={"ETag": keys.key_tag(key)})
 
 
 def rotate_key(call: Call) -> Reply:
@@ -54,18 +55,31 @@ def rotate_key(call: Call) -> Reply:
     body = models.validated(models.RotateIn, call.json_object(optional=True)[1])
     grace = parse_duration(body.grace, field="grace", maximum_ms=KEY_GRACE_MAX_MS)
     return _shown(
-        keys.rotate_key(_database(call), call.principal, _key_id(call), grace=grace, force=body.force, now=call.now)
+        keys.rotate_key(
+            _database(call),
+            call.principal,
+            _key_id(call),
+            grace=grace,
+            force=body.force,
+            expected=call.expected_tags(),
+            now=call.now,
+        )
     )
 
 
 def revoke_key(call: Call) -> Reply:
     """Takes effect within a minute."""
-    keys.revoke_key(_database(call), call.principal, _key_id(call), now=call.now)
+    keys.revoke_key(_database(call), call.principal, _key_id(call), expected=call.expected_tags(), now=call.now)
     return Reply(status=204)
 
 
 def _shown(made: ShownKey, *, status: int = 200) -> Reply:
-    return Reply(status=status, body=new_key_json(made.stored, made.secret), kept=new_key_json(made.stored, None))
+    return Reply(
+        status=status,
+        body=new_key_json(made.stored, made.secret),
+        kept=new_key_json(made.stored, None),
+        headers={"ETag": keys.key_tag(made.stored)},
+    )
 
 
 def _database(call: Call) -> Database:
@@ -87,6 +101,7 @@ OPERATIONS = (
         status=201,
         body="KeyIn",
         reply="NewKey",
+        conditional=True,
     ),
     Operation(
         method="GET",
@@ -106,6 +121,7 @@ OPERATIONS = (
         handle=get_key,
         scope="keys:write",
         reply="Key",
+        conditional=True,
         errors=(404,),
     ),
     Operation(
@@ -118,7 +134,8 @@ OPERATIONS = (
         body="RotateIn",
         body_optional=True,
         reply="NewKey",
-        errors=(404, 409),
+        conditional=True,
+        errors=(404, 409, 412),
     ),
     Operation(
         method="DELETE",
@@ -128,6 +145,7 @@ OPERATIONS = (
         handle=revoke_key,
         scope="keys:write",
         status=204,
-        errors=(404, 409),
+        conditional=True,
+        errors=(404, 409, 412),
     ),
 )

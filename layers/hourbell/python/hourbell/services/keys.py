@@ -8,6 +8,7 @@ the authorizer's answers are kept that long; here it is looked at again, under i
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from hourbell.domain.ids import new_id
 from hourbell.domain.instants import format_instant
 from hourbell.services.audit import record
 from hourbell.services.authenticate import Principal
-from hourbell.services.errors import NotFoundError, OldSecretError, StateError
+from hourbell.services.errors import NotFoundError, OldSecretError, StateError, VersionError
 from hourbell.services.tenants import key_digest, new_secret
 from hourbell.store import api_keys, tenants
 from hourbell.store.api_keys import StoredKey
@@ -94,8 +95,23 @@ def list_keys(database: Database, tenant_id: UUID, *, before_id: UUID | None = N
     )
 
 
+def key_tag(key: StoredKey) -> str:
+    """The entity tag of a key: another with each change of it. That it is used changes nothing."""
+    changes_at = (key.expires_at, key.revoked_at, key.previous_expires_at)
+    instants = [None if instant is None else format_instant(instant) for instant in changes_at]
+    known = repr((str(key.key_id), key.name, key.scopes, instants))
+    return f'"{hashlib.sha256(known.encode()).hexdigest()[:20]}"'
+
+
 def rotate_key(
-    database: Database, caller: Principal, key_id: UUID, *, grace: timedelta, force: bool = False, now: datetime
+    database: Database,
+    caller: Principal,
+    key_id: UUID,
+    *,
+    grace: timedelta,
+    force: bool = False,
+    expected: Collection[str] | None = None,
+    now: datetime,
 ) -> ShownKey:
     """Give a key a new secret; the one it had opens for ``grace`` longer.
 
@@ -103,7 +119,8 @@ def rotate_key(
     with ``force``.
 
     Raises:
-        NotFoundError; StateError: it was revoked, has expired, may do what the caller may not, opens for longer, or has
+        NotFoundError; VersionError: its tag is not expected.
+        StateError: it was revoked, has expired, may do what the caller may not, opens for longer, or has
         an old secret in its grace; or the caller was revoked. OldSecretError.
     """
     secret = new_secret()
@@ -111,6 +128,7 @@ def rotate_key(
     def rotate(connection: Connection) -> StoredKey:
         asking = _standing(connection, caller, now, beside=key_id)
         stored = _in_reach(connection, caller, key_id)
+        _check_tag(stored, expected)
         if _has_ended(stored, now):
             raise StateError("the key was revoked, or has expired; create a new one")
         end = _end(asking)
@@ -135,16 +153,20 @@ def rotate_key(
     return ShownKey(stored=database.run(rotate), secret=secret)
 
 
-def revoke_key(database: Database, caller: Principal, key_id: UUID, *, now: datetime) -> None:
+def revoke_key(
+    database: Database, caller: Principal, key_id: UUID, *, expected: Collection[str] | None = None, now: datetime
+) -> None:
     """Close a key for good, both its secrets. Idempotent.
 
     Raises:
-        NotFoundError; StateError: it is the caller's own, or may do what the caller may not; or the caller was revoked.
+        NotFoundError; VersionError: its tag is not expected.
+        StateError: it is the caller's own, or may do what the caller may not; or the caller was revoked.
     """
 
     def revoke(connection: Connection) -> None:
         _standing(connection, caller, now, beside=key_id)
         stored = _in_reach(connection, caller, key_id)
+        _check_tag(stored, expected)
         if key_id == caller.key_id:
             raise StateError("a key cannot revoke itself: who would let its tenant in again?")
         if stored.revoked_at is None:
@@ -176,6 +198,11 @@ def _standing(
         raise StateError("the key that asks was revoked, or has expired")
     require_present_secret(connection, caller)
     return asking
+
+
+def _check_tag(key: StoredKey, expected: Collection[str] | None) -> None:
+    if expected is not None and key_tag(key) not in expected:
+        raise VersionError("has changed")
 
 
 def _has_ended(key: StoredKey, now: datetime) -> bool:
