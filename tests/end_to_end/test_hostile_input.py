@@ -201,8 +201,8 @@ def e17(stack: Stack) -> None:
 
     together = {**HOURLY, "name": secrets.token_hex(8)}
     key = secrets.token_hex(8)
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: us.send("POST", "/v1/jobs", body=together, idempotency_key=key), range(16)))
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: us.send("POST", "/v1/jobs", body=together, idempotency_key=key), range(8)))
     assert {answer.status_code for answer in answers} <= {201, 409}
     assert len({answer.json()["id"] for answer in answers if answer.status_code == 201}) == 1
     assert len(us.send("GET", f"/v1/jobs?name={together['name']}").json()["items"]) == 1

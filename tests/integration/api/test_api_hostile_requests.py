@@ -22,6 +22,7 @@ DIGITS = "9" * 4301
 
 BAD_BODIES: list[tuple[str, str, str]] = [
     ("missing", "", "body"),
+    ("byte order mark", "\ufeff{}", "body"),
     ("blank", " \n", "body"),
     ("broken", "{", "body"),
     ("trailing", "{} {}", "body"),
@@ -144,6 +145,18 @@ def test_a_body_that_is_no_utf8_is_refused(operator: Client, subtests):
             with subtests.test(operation.name, case=raw):
                 answer = operator.call(operation.method, path, raw=raw, base64=True)
                 assert (answer.status, answer.fields) == (400, ["body"])
+
+
+def test_a_compressed_body_is_told_that_none_is_unpacked(operator: Client, subtests):
+    for operation in WITH_BODY:
+        path = path_of(operator, operation)
+        for encoding in ("gzip", "br", "identity, gzip", "\u00e9"):
+            with subtests.test(operation.name, case=encoding):
+                headers = {"content-encoding": encoding}
+                answer = operator.call(operation.method, path, body_of(operation), headers=headers)
+                assert (answer.status, answer.fields) == (400, ["Content-Encoding"])
+    as_it_is = operator.post("/v1/schedules/preview", BODIES["PreviewIn"], headers={"content-encoding": "Identity"})
+    assert as_it_is.status == 200
 
 
 def test_a_member_that_is_broken_is_named(operator: Client, subtests):

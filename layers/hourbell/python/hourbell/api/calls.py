@@ -155,8 +155,10 @@ class Call:
         """The body as text, decoded strictly.
 
         Raises:
-            FieldErrors: missing, or no UTF-8. TooLargeError.
+            FieldErrors: missing, compressed, or no UTF-8. TooLargeError.
         """
+        if self.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise bad("Content-Encoding", "a body is read as it is: send it without compression")
         text = self.raw_body
         if self.is_base64:
             try:
@@ -167,6 +169,8 @@ class Call:
             raise TooLargeError(f"the body has more than {limit} bytes")
         if not text.strip():
             raise bad("body", "is required: a JSON object")
+        if text.startswith("\ufeff"):
+            raise bad("body", "begins with a byte order mark")
         return text
 
     def json_object(self, *, optional: bool = False, limit: int = MAX_BODY_BYTES) -> tuple[str, dict[str, Any]]:
