@@ -354,3 +354,24 @@ def test_a_state_that_is_none_is_wrong_usage_and_the_shell_completes_the_others(
         env={"_HOURBELL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(command) + 2)},
     )
     assert {"active", "paused"} <= set(completed.output.split()) or "dead" in completed.output.split()
+
+
+def test_when_a_job_rings_next_and_when_it_did_not(stage: Stage):
+    stage.answer("GET", "/v1/jobs", {"items": [JOB], "next_cursor": None})
+    stage.answer("GET", "/v1/jobs/job_01", JOB)
+    local, utc = "2027-03-14T03:00:00.000-04:00", "2027-03-14T07:00:00.000Z"
+    occurrence = {"scheduled_for": utc, "local": local, "note": "shifted by the clock change"}
+    stage.answer("GET", "/v1/jobs/job_01/upcoming", {"description": "At 02:30 AM", "occurrences": [occurrence]})
+    shown = stage.run("jobs", "upcoming", "nightly", "--count", "1").output
+    assert all(text in shown for text in ("At 02:30 AM", local, utc, "shifted by the clock change"))
+    stretch = {
+        "first_scheduled_for": utc,
+        "last_scheduled_for": utc,
+        "occurrences": 1_000,
+        "reason": "outage",
+        "recorded_at": utc,
+    }
+    stage.answer("GET", "/v1/jobs/job_01/missed", {"items": [stretch], "next_cursor": "more"})
+    shown = stage.run("jobs", "missed", "job_01").output
+    assert "1,000" in shown
+    assert "More: --cursor more" in shown

@@ -148,3 +148,17 @@ def test_a_test_that_did_not_succeed_fails(target: Stage, members: dict[str, Any
 
     assert result.exit_code == 1
     assert said in result.output + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "output", "status"),
+    [
+        ({"signing_secret": "whsec_x", "secret": None}, "whsec_x\n", 0),
+        ({"signing_secret": None, "secret": "hourbell/prod/targets/t"}, "", 1),
+    ],
+)
+def test_the_key_of_a_targets_signatures_is_printed_alone(stage: Stage, answer: dict, output: str, status: int):
+    stage.answer("GET", "/v1/targets/tgt_01", {"id": "tgt_01", "name": "billing"})
+    stage.answer("GET", "/v1/targets/tgt_01/signing-secret", answer)
+    result = stage.run("targets", "secret", "tgt_01")
+    assert (result.stdout, result.exit_code) == (output, status)

@@ -14,6 +14,7 @@ from hourbell.cli import (
     job_apply,
     job_backfill,
     job_edit,
+    job_times,
     jobs,
     keys,
     lanes,
@@ -51,6 +52,8 @@ app.command()(logout)
 jobs.app.command()(job_apply.apply)
 jobs.app.command()(job_edit.edit)
 jobs.app.command("backfill")(job_backfill.backfill)
+jobs.app.command()(job_times.upcoming)
+jobs.app.command()(job_times.missed)
 runs.app.command()(run_tail.tail)
 runs.app.command()(run_redrive.redrive)
 app.add_typer(jobs.app, name="jobs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -48,10 +49,15 @@ def preview(
         raise typer.Exit(1) from error
     if as_json:
         return print_json({"description": description, "occurrences": occurrences})
-    typer.echo(description)
+    return print_occurrences(description, occurrences)
+
+
+def print_occurrences(description: str | None, occurrences: Iterable[Mapping[str, Any]]) -> None:
+    """When something rings, under what its schedule says."""
+    if description:
+        typer.echo(description)
     rows = ((each["local"], each["scheduled_for"], each["note"]) for each in occurrences)
     print_table(("LOCAL", "UTC", "NOTE"), rows, empty="It never rings again.")
-    return None
 
 
 def _preview(schedule: dict[str, str], after: str | None, count: int) -> tuple[str, list[Any]]:

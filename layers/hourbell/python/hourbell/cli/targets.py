@@ -170,6 +170,19 @@ def resume(target: TargetArgument, *, as_json: AsJson = False) -> None:
         _print(client.resume_target(find_target(client, target)["id"]), as_json=as_json)
 
 
+@app.command()
+def secret(target: TargetArgument, *, as_json: AsJson = False) -> None:
+    """Print the key with which its calls are signed, for whoever verifies them."""
+    with connect() as client:
+        found = client.signing_secret(find_target(client, target)["id"])
+    if as_json:
+        return print_json(found)
+    if found["signing_secret"] is None:
+        print_error(f"It is in the secret {found['secret']}, which the target names.")
+        raise typer.Exit(1)
+    return typer.echo(found["signing_secret"])
+
+
 @app.command("test")
 def call_once(
     target: TargetArgument,
