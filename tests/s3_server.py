@@ -104,11 +104,13 @@ def faulty_s3() -> Iterator[FaultyS3]:
     server = FaultyS3()
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
-    yield server
-    server.closing.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield server
+    finally:
+        server.closing.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):
