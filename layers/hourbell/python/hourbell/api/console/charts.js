@@ -199,13 +199,10 @@ function coldBuckets(hours) {
   return { unit: COLD_UNITS.at(-1), all: [] };
 }
 
+// The end of an axis: round, and not far above what it has to hold.
 function niceCeiling(number) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, number)));
-  return (
-    [1, 2, 4, 5, 10]
-      .map((step) => step * power)
-      .find((step) => step >= number && (step >= 4 || Number.isInteger(step))) ?? number
-  );
+  return [1, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= number);
 }
 
 const short = (number) => new Intl.NumberFormat("en", { notation: "compact" }).format(number);

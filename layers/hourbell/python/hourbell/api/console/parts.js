@@ -69,10 +69,6 @@ function Time({ at, exact = true, milliseconds = false, only = false }) {
     ${exact && html`<span class="exact">${localTime(at, { milliseconds })}</span>`}</time>`;
 }
 
-const Icon = ({ d }) => html`<svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-  <path d=${d} fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round"
-    /></svg>`;
-
 // Says how old the picture is, and why it does not get younger.
 function Freshness({ data }) {
   const now = useNow();
@@ -87,10 +83,10 @@ function Freshness({ data }) {
 }
 
 // What is wrong with a panel, in a sentence, in the panel's place or above its last picture.
-function Trouble({ data, what = "This" }) {
+function Trouble({ data }) {
   const { problem, at } = data;
   if (!problem) return null;
-  const old = at ? ` ${what === "This" ? "What you see" : what} is as of ${localTime(at)}.` : "";
+  const old = at ? ` What you see is as of ${localTime(at)}.` : "";
   const goesOn = data.every && (problem.status === 0 || problem.status >= 429) ? " Trying again." : "";
   return html`<p class=${problem.missingScope ? "notice warn" : "notice bad"} role="alert">${problem.sentence}${old}${goesOn}
     ${!goesOn && !problem.missingScope && html` <button type="button" class="link"
@@ -98,8 +94,8 @@ function Trouble({ data, what = "This" }) {
 }
 
 // A panel that waits for its data, tells what is wrong, and keeps its last picture.
-function Panel({ title, data, aside, children, id, className = "" }) {
-  return html`<section class=${`panel ${className}`} aria-labelledby=${id}>
+function Panel({ title, data, aside, children, id }) {
+  return html`<section class="panel" aria-labelledby=${id}>
     <header><h2 id=${id}>${title}</h2>${aside}</header>
     ${data && html`<${Trouble} data=${data} />`}
     ${!data || data.value ? children : !data.problem && html`<p class="soft waiting">Loading …</p>`}
