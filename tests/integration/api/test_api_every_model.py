@@ -142,7 +142,7 @@ def test_anything_in_any_path(client: Client, operation: Operation):
         encoded = quote(value, safe="", errors="surrogatepass")
         asked = operation.path.replace("{id}", encoded).replace("{name}", encoded)
         answer = client.call(operation.method, asked, body)
-        assert answer.status in (200, 201, 400, 404, 409), answer.text
-        assert answer.status != 400 or answer.fields
+        named = "{name}" in operation.path and (answer.status in (200, 201) or answer.fields == ["name"])
+        assert answer.status == 404 or named, answer.text
 
     send()
