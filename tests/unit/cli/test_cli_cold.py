@@ -79,6 +79,14 @@ def test_what_cannot_be_repaired_fails(monkeypatch):
     assert run("rebuild", "--apply").exit_code == 1
 
 
+def test_what_was_repaired_in_part_fails(monkeypatch):
+    acts: list[str] = []
+    part = Repair(flaw=MISSING, action="store what is left", act=lambda: acts.append("stored"), heals=False)
+    monkeypatch.setattr(service, "plan_repairs", lambda *_, **__: iter([part]))
+
+    assert (run("rebuild", "--apply").exit_code, acts) == (1, ["stored"])
+
+
 def test_s3_that_does_not_answer_is_one_line(monkeypatch):
     def unavailable(*_, **__):
         raise ColdUnavailableError("cold/: 503")
