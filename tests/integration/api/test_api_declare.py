@@ -120,8 +120,10 @@ def test_the_path_alone_is_enough(client: Client):
 
 
 def test_if_match_is_honoured(client: Client):
-    assert declare(client, BODY, headers={"If-Match": '"1"'}).status == 412
+    for nothing_yet in ('"1"', "*"):
+        assert declare(client, BODY, headers={"If-Match": nothing_yet}).status == 412
     declare(client, BODY)
+    assert declare(client, BODY, headers={"If-Match": "*"}).status == 200
     assert declare(client, {**BODY, "window": "5m"}, headers={"If-Match": '"2"'}).status == 412
     assert declare(client, {**BODY, "window": "5m"}, headers={"If-Match": '"1"'}).status == 200
 

@@ -51,6 +51,7 @@ def declare_job(call: Call) -> Reply:
         name,
         define,
         expected=call.expected(),
+        may_create="if-match" not in call.headers,
         dry_run=call.choice("dry_run", ("true", "false")) == "true",
         now=call.now,
     )

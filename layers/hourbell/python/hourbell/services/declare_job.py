@@ -71,10 +71,13 @@ def declare_job(
     define: DefineJob,
     *,
     expected: Collection[int] | None = None,
+    may_create: bool = True,
     dry_run: bool = False,
     now: datetime,
 ) -> Declared:
     """Have a job of this name be what ``define`` says; ``dry_run`` only tells what would be done.
+
+    ``may_create``: whether there need be none yet.
 
     Raises:
         FieldErrors, VersionError, ConflictError; StateError for a pause of a job that has ended.
@@ -82,8 +85,10 @@ def declare_job(
     for _ in range(_TRIES):
         job_id = scheduler.database.run(lambda c: cold.find_named_jobs(c, tenant_id, [name]).get(name))
         try:
+            if job_id is None and not may_create:
+                raise VersionError("is not there")
             if job_id is None:
-                return _create(scheduler, tenant_id, define(None), expected=expected, dry_run=dry_run, now=now)
+                return _create(scheduler, tenant_id, define(None), dry_run=dry_run, now=now)
             return _update(scheduler, tenant_id, job_id, name, define, expected=expected, dry_run=dry_run, now=now)
         except (ConflictError, NotFoundError, _Renamed):
             continue
@@ -95,12 +100,9 @@ def _create(
     tenant_id: UUID,
     definition: JobDefinition,
     *,
-    expected: Collection[int] | None,
     dry_run: bool,
     now: datetime,
 ) -> Declared:
-    if expected is not None:
-        raise VersionError("is not there")
     if not dry_run:
         return Declared(action=Action.CREATE, job=create_job(scheduler, tenant_id, definition, now=now))
     if first_occurrence(definition.schedule, new_job_id(now, cell=scheduler.cell), now) is None:
