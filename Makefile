@@ -111,5 +111,5 @@ $(EMULATOR_READY): requirements/emulator.txt $(VENV)/pyvenv.cfg
 $(NODE_READY): package.json package-lock.json .npmrc | $(VENV_READY)
 	@echo 'Installing the AWS CDK command line …'
 	@mkdir -p $(NODE) && cp package.json package-lock.json .npmrc $(NODE)/
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm ci --silent --prefix $(NODE) --ignore-scripts --no-audit --no-fund
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm ci --silent --include=dev --prefix $(NODE) --ignore-scripts --no-audit --no-fund
 	@touch $@

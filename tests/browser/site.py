@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -54,11 +54,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         answer = self.site.answer(self.command, self.path, dict(self.headers), body)
-        self.send_response_only(answer.status_code)
-        for name, value in answer.headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(answer.content)
+        with suppress(ConnectionError):  # a page that was left does not wait for its answers
+            self.send_response_only(answer.status_code)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.content)
 
     do_GET = do_POST = do_PATCH = do_DELETE = _serve  # noqa: N815 - names of the base class
 
