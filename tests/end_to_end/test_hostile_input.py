@@ -18,7 +18,7 @@ import httpx
 import psycopg
 import pytest
 from hourbell.api.cursors import Cursors, Listing
-from hourbell.client import Client
+from hourbell.client import ApiError, Client
 from hourbell.domain.ids import decode
 from hourbell.local.aws import lambda_client, session
 from hourbell.local.state import Cloud
@@ -302,3 +302,18 @@ WALKED: dict[str, Callable[[Stack], None]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_hostile_client_of_the_stack_gets_what_the_case_says(stack: Stack, case: str):
     WALKED[case](stack)
+
+
+def test_the_old_secret_of_a_rotated_key_manages_no_keys_on_the_stack(stack: Stack, client: Client):
+    key = client.create_key("rotated", ["admin"])
+    with Client(stack.cloud.url, str(key["secret"])) as thief:
+        assert thief.list_jobs()["items"] is not None  # the authorizer's answer is kept from here on
+        new = client.rotate_key(key["id"], grace="1h")
+        with pytest.raises(ApiError) as refused:
+            thief.rotate_key(key["id"], force=True)
+        assert (refused.value.status, refused.value.kind) == (403, "old-secret")
+        thief.list_jobs()
+    with Client(stack.cloud.url, str(new["secret"])) as owner, pytest.raises(ApiError) as twice:
+        owner.rotate_key(key["id"])
+    assert (twice.value.status, twice.value.kind) == (409, "state")
+    client.revoke_key(key["id"])
