@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import httpx
 import pytest
+from hourbell.api.console_page import PAGE
 from hourbell.cli import main
 from hourbell.client import Client
 from hourbell.local import cloud
@@ -39,6 +41,14 @@ def test_status_shows_where_it_answers(hourbell, local_cloud: Cloud):
     result = hourbell("status")
     assert result.exit_code == 0
     assert local_cloud.url in result.output
+
+
+def test_the_console_needs_no_key_to_load(local_cloud: Cloud):
+    page = httpx.get(f"{local_cloud.url}/console", trust_env=False)
+    assert page.status_code == 200
+    assert page.headers["content-encoding"] == "gzip"
+    assert "script-src 'sha256-" in page.headers["content-security-policy"]
+    assert page.text == PAGE
 
 
 def test_the_command_line_finds_the_local_cloud_by_itself(hourbell):
