@@ -69,7 +69,9 @@ def test_every_sample_event_is_understood_by_its_function(hourbell, event: Path)
 
 def test_a_function_that_does_not_exist_is_one_line(hourbell):
     result = hourbell("invoke", "nothing", str(EVENTS / "reaper.json"))
-    assert str(result.exception) == "There is no function 'nothing' in the local cloud."
+    assert (
+        str(result.exception) == "There is no function 'nothing' in the local cloud: hourbell invoke --help names them."
+    )
 
 
 def test_the_demonstration_rings_every_bell_once_and_in_time(hourbell, local_cloud: Cloud):

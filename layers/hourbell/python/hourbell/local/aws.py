@@ -65,7 +65,9 @@ def invoke(client: LambdaClient, function: str, event: Any) -> Any:
     try:
         reply = client.invoke(FunctionName=FUNCTION_PREFIX + function, Payload=json.dumps(event).encode())
     except client.exceptions.ResourceNotFoundException as error:
-        raise InvocationError(f"There is no function {function!r} in the local cloud.") from error
+        raise InvocationError(
+            f"There is no function {function!r} in the local cloud: hourbell invoke --help names them."
+        ) from error
     body = json.loads(reply["Payload"].read() or b"null")
     if reply.get("FunctionError"):
         detail = body.get("errorMessage", body) if isinstance(body, dict) else body
