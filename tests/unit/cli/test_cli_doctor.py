@@ -130,6 +130,7 @@ def well(stage: Stage) -> Stage:
         else stage.replies["GET", request.url.path]
     )
     stage.answer("GET", "/v1/deployment", {**DEPLOYMENT, "partitions_through": "2126-01-01"})
+    stage.answer("GET", "/v1/runs", {"items": [], "next_cursor": None})
     return stage
 
 
@@ -204,3 +205,22 @@ def test_an_aws_profile_that_is_not_there_is_not_looked_past(well: Stage, monkey
     assert result.exception is None or isinstance(result.exception, SystemExit)
     assert "fail  queues" in result.output
     assert "(nobody) could not be found" in result.output
+
+
+@pytest.mark.parametrize(
+    ("run", "target", "level"),
+    [
+        ({"reason": None, "fire_at": "2026-11-29T11:57:00.000Z"}, {"http": {}}, "fail"),
+        ({"reason": None, "fire_at": "2026-11-29T11:57:00.000Z"}, {"pull": {}}, "ok"),
+        ({"reason": "target_paused", "fire_at": "2026-11-29T11:57:00.000Z"}, {"http": {}}, "ok"),
+        ({"reason": None, "fire_at": "2126-11-29T11:57:00.000Z"}, {"http": {}}, "ok"),
+    ],
+)
+def test_runs_that_wait_for_no_reason_tell_of_workers_that_are_not_there(
+    well: Stage, run: dict[str, Any], target: dict[str, Any], level: str
+):
+    well.answer("GET", "/v1/runs", {"items": [{**run, "target_id": "tgt_01"}], "next_cursor": None})
+    well.answer("GET", "/v1/targets/tgt_01", target)
+    result = well.run("doctor", "--json")
+    assert {check["name"]: check["level"] for check in json.loads(result.output)}["workers"] == level
+    assert result.exit_code == (level == "fail")

@@ -19,6 +19,8 @@ SCAN_WARN, SCAN_FAIL = timedelta(minutes=3), timedelta(minutes=10)
 DUE_WARN, DUE_FAIL = timedelta(seconds=90), timedelta(minutes=5)
 LATENESS_WARN_MS = 1_000
 WAITING_WARN = 1_000
+# A message that is lost is sent again after 30 s: what waits longer than this for no reason on record finds no worker.
+STUCK = timedelta(minutes=2)
 # The queues of a stage, without its prefix.
 QUEUES = ("shared", "shared-dead", "solo", "solo-dead")
 
@@ -110,6 +112,14 @@ def check_scanners(found: Deployment) -> Check:
 def check_stats(found: Stats) -> list[Check]:
     """How the caller's own jobs and runs are doing."""
     return [_check_planning(found), _check_lateness(found), _check_dead(found), _check_waiting(found)]
+
+
+def check_workers(stuck: int) -> Check:
+    """``stuck``: how many runs nobody has started for longer than ``STUCK``."""
+    if not stuck:
+        return Check(name="workers", level=Level.OK, said="no run waits for a worker")
+    said = f"{stuck:,} runs have waited for a worker for more than {_seconds(STUCK)}"
+    return Check(name="workers", level=Level.FAIL, said=said, do="look at the workers' log and event source mappings")
 
 
 def check_queues(depths: Mapping[str, int]) -> Check:

@@ -75,6 +75,23 @@ def _check_own(client: Client) -> Iterator[Check]:
     # Milliseconds are cut in the answer.
     yield checkup.check_clock(before + half, there, uncertainty=half + timedelta(milliseconds=1))
     yield from checkup.check_stats(stats)
+    yield checkup.check_workers(_stuck(client, there))
+
+
+def _stuck(client: Client, now: datetime) -> int:
+    """Of the caller's runs; not those that wait for a reason on record, or to be pulled."""
+    until = now - checkup.STUCK
+    queued = client.list_runs(state="queued", to=until.isoformat(), limit=200)["items"]
+    waiting = [run for run in queued if run["reason"] is None and datetime.fromisoformat(run["fire_at"]) <= until]
+    pulled = {target_id for target_id in {run["target_id"] for run in waiting} if _is_pulled(client, target_id)}
+    return sum(run["target_id"] not in pulled for run in waiting)
+
+
+def _is_pulled(client: Client, target_id: str) -> bool:
+    try:
+        return "pull" in client.get_target(target_id)
+    except ApiError:  # deleted meanwhile
+        return False
 
 
 def _check_deployment(client: Client) -> Iterator[Check]:
