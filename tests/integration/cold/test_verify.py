@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from hourbell.cold.errors import SegmentError
 from hourbell.cold.objects import ColdObjects
+from hourbell.cold.policy import FEW, OLD
 from hourbell.cold.record import encode_record
 from hourbell.cold.segment import BLOCK_RECORDS, BlockError, scan_segment, write_segment
 from hourbell.domain.ids import due_hour_of, encode, job_due_hour
@@ -17,7 +18,7 @@ from hourbell.store import cold
 from hourbell.store.connection import Database
 
 from tests.cold_jobs import cold_job, hours
-from tests.integration.cold.world import FaultyObjects, World
+from tests.integration.cold.world import CrashError, FaultyObjects, World, crash
 from tests.seeds import T0, Seeder
 
 DUE = T0 + hours(40)
@@ -202,6 +203,26 @@ def test_what_a_crash_left_is_named_and_removed(frozen: World):
     assert (flaw.kind, flaw.key, flaw.harms) == (Flaw.LEFTOVER, copies.key, False)
     assert rebuild(frozen) == ["delete it"]
     assert flaws(frozen) == []
+
+
+@pytest.mark.parametrize("place", ["in the intake", "hot", "deleted"])
+def test_an_object_whose_jobs_are_somewhere_else_is_a_leftover(world: World, objects: ColdObjects, place: str):
+    """The freezer was killed between its PUT and its commit."""
+    jobs = world.accept(DUE, FEW)
+    world.now += OLD
+    world.objects = FaultyObjects(bucket=objects.bucket, client=objects.client, faults={"after put": crash})
+    with pytest.raises(CrashError):
+        world.freeze()
+    world.objects = objects
+    if place == "hot":
+        assert promoted(world) == FEW
+    elif place == "deleted":
+        assert all(world.delete(job.job_id) for job in jobs)
+
+    assert [kind for kind, _ in flaws(world)] == ["leftover"]
+    assert rebuild(world) == ["delete it"]
+    assert flaws(world) == []
+    world.check()
 
 
 def test_an_object_that_the_freezer_is_just_about_to_enter_is_left_alone(
