@@ -70,6 +70,24 @@ def test_a_page_of_runs_reads_the_index_in_its_order(client: Client, filled, pos
         assert "Seq Scan on run_2" not in shown
 
 
+@pytest.mark.parametrize(
+    ("state", "index"),
+    [
+        ("dead", "state_scheduled_for"),
+        ("cancelled", "state_scheduled_for"),
+        ("skipped", "state_scheduled_for"),
+        ("running", "wake_at"),
+    ],
+)
+def test_what_few_runs_are_is_not_looked_for_among_all(client: Client, filled, state: str, index: str):
+    keys = {"tenant_id": client.tenant_id, "before_at": None, "after_job_id": None, "limit": 51, "now": T0}
+
+    shown = plan(filled, "list_runs", {**RunFilter(state=state)._asdict(), **keys})
+
+    assert re.search(f"Index (Only )?Scan (using|on) run_2027[0-9]*_.*{index}", shown)
+    assert "Seq Scan on run_2" not in shown
+
+
 def test_the_runs_of_one_job_are_found_by_their_key(client: Client, filled):
     keys = {"tenant_id": client.tenant_id, "before_at": None, "after_job_id": None, "limit": 51, "now": T0}
 

@@ -1,4 +1,5 @@
 -- A page of a tenant's runs, latest occurrence first; the keyset is (scheduled_for, job_id), the index's own order.
+-- What few runs are has an index of its own; "wake_at is not null" leads those that have not ended to the reaper's.
 -- History: a scheduled run that has only been planned ahead is shown to whoever asks for queued ones, and to nobody else.
 select
     run.run_id,
@@ -20,6 +21,7 @@ from run
 where
     run.tenant_id = %(tenant_id)s
     and (%(state)s::text is null or run.state = %(state)s::text)
+    and (%(state)s::text is null or %(state)s::text not in ('queued', 'running', 'retrying') or run.wake_at is not null)
     and (
         %(state)s::text is not distinct from 'queued'
         or run.state <> 'queued' or run.attempt > 0 or run.origin <> 'schedule' or run.fire_at <= %(now)s
