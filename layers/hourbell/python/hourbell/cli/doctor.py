@@ -35,7 +35,7 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a deployment: API, clocks, schema, partitions, scanners, runs, queues, alarms. Exit 1 when one fails."""
+    """Check API, clocks, runs, workers, schema, partitions, scanners, queues and alarms. Exit 1 when one fails."""
     checks: list[Check] = []
     with connect() as client:
         for check in _checks(client, stage):
