@@ -155,7 +155,8 @@ class AlarmSettings:
 
     emails: tuple[str, ...] = ()
     lane_depth: int = 50_000
-    lane_age_seconds: int = 120
+    # A message's age counts from its sending: delays of up to 15 minutes are part of it.
+    lane_age_seconds: int = 1_200
     lateness_p99_ms: int = 2_000
     # Runs of pull targets wait as long as nobody asks for them.
     pull_age_seconds: int = 900

@@ -58,6 +58,13 @@ class ObservabilityStack(Stack):
         )
 
         self._alarms.above(
+            "runs-overdue",
+            own("RunsOverdue", "Maximum"),
+            0,
+            periods=3,
+            description="Runs should have started a minute ago and wait in a lane: its worker is stopped, or too slow.",
+        )
+        self._alarms.above(
             "jobs-paused",
             own("JobsPaused", "Sum"),
             0,
@@ -121,7 +128,7 @@ class ObservabilityStack(Stack):
             metric(lane, "ApproximateAgeOfOldestMessage"),
             limits.lane_age_seconds,
             periods=3,
-            description=f"Runs wait long in the {lane} lane: its worker is stopped, throttled or failing.",
+            description=f"A message has been in the {lane} lane for long: its worker is stopped, throttled or failing.",
         )
         self._alarms.above(
             f"{lane}-dead-letters",

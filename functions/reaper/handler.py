@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -12,11 +13,14 @@ from hourbell.services.reap_runs import reap_runs
 from hourbell.services.tell_events import tell_events
 from hourbell.settings import ReaperSettings
 from hourbell.store.pulls import measure_pulled
+from hourbell.store.recovery import count_overdue
 
 RESERVE_MS = 8_000
 
-# Runs that wait to be pulled are counted up to here.
-PULLED_LIMIT = 100_000
+# Runs that wait to be pulled, or for a worker, are counted up to here.
+WAITING_LIMIT = 100_000
+# A run of a lane that should have started so long ago waits for a worker that does not come.
+OVERDUE = timedelta(minutes=1)
 
 
 @cache
@@ -35,11 +39,14 @@ def handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
     reaped = reap_runs(database, lanes, time_left=time_left)
     told = tell_events(database, bus, time_left=time_left)
     fold_job_changes(database)
-    waiting = database.run(lambda connection: measure_pulled(connection, limit=PULLED_LIMIT))
+    waiting = database.run(lambda connection: measure_pulled(connection, limit=WAITING_LIMIT))
+    before = datetime.now(UTC) - OVERDUE
+    overdue = database.run(lambda connection: count_overdue(connection, before=before, limit=WAITING_LIMIT))
     emit(
         settings.stage,
         {
             "RunsRecovered": reaped.sent,
+            "RunsOverdue": sum(overdue.values()),
             # Here and nowhere else: whoever lets a run die writes an event in the same transaction.
             "RunsDead": told.sent["run.dead"],
             "JobsPaused": told.sent["job.paused"],

@@ -17,6 +17,7 @@ RUNBOOK = ROOT / "docs/operations.md"
 RUNS = {
     "scanner-heartbeat-missing",
     "runs-dead",
+    "runs-overdue",
     "runs-unpulled",
     "jobs-paused",
     "jobs-invalid",

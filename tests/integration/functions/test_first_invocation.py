@@ -8,11 +8,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+
+from tests.seeds import Seeder
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -110,11 +114,16 @@ def environment(aws: str, database: str) -> dict[str, str]:
 
 
 def invoke(function: str, event: Any, env: dict[str, str]) -> tuple[Any, set[str]]:
+    """Its answer, and the packages it has imported."""
+    answer = json.loads(printed(function, event, env)[-1])
+    return answer["reply"], {name.partition(".")[0] for name in answer["modules"]}
+
+
+def printed(function: str, event: Any, env: dict[str, str]) -> list[str]:
     command = [sys.executable, "-c", _INVOKE, str(ROOT / "functions" / function), json.dumps(event)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout.splitlines()[-1])
-    return answer["reply"], {name.partition(".")[0] for name in answer["modules"]}
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -126,6 +135,20 @@ def test_a_first_invocation_answers_and_pays_for_nothing_it_does_not_use(functio
 
     assert isinstance(reply, dict)
     assert packages.isdisjoint(unwanted)
+
+
+def test_the_reaper_counts_the_runs_that_no_worker_comes_for(conninfo, postgres, database_name, aws):
+    now = datetime.now(UTC)
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        seed = Seeder(connection)
+        for reason in (None, "backlog", "no_slot", "target_paused"):
+            seed.run(seed.job(), now - timedelta(minutes=2), reason=reason, wake_at=now + timedelta(hours=1))
+        seed.run(seed.job(), now + timedelta(minutes=1))
+    env = environment(aws, postgres.conninfo(database=database_name, user="hourbell_scanner"))
+
+    lines = [json.loads(line) for line in printed("reaper", {}, env)]
+
+    assert [line["RunsOverdue"] for line in lines if "RunsOverdue" in line] == [2]
 
 
 def test_these_are_all_functions():
