@@ -72,5 +72,6 @@ def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     except Exception:
         logger.exception("batch failed", extra={"action": "execute_batch"})
         return batch_response(message_ids(event))
-    emit(settings.stage, {"LatenessMs": [attempt.lateness_ms for attempt in report.attempts]})
+    late = [attempt.lateness_ms for attempt in report.attempts if attempt.lateness_ms is not None]
+    emit(settings.stage, {"LatenessMs": late})
     return batch_response(report.failed.union(unreadable))

@@ -231,6 +231,18 @@ def test_a_failed_attempt_is_sent_again_with_the_same_run(bench: Bench, seed: Se
     assert wake_at == next_attempt_at + timedelta(seconds=30)
 
 
+def test_how_late_a_run_started_is_told_once(bench: Bench, seed: Seeder):
+    bench.target.answer = UNAVAILABLE
+    message = seed.run(seed.job(), datetime.now(UTC) - timedelta(seconds=5))
+
+    first = bench.work(message)
+    seed.rows("update run set fire_at = now(), next_attempt_at = %s returning 1", PAST)  # as a pause of its target does
+    retry = bench.work(message)
+
+    assert [5_000 <= attempt.lateness_ms < 65_000 for attempt in first.attempts] == [True]
+    assert [attempt.lateness_ms for attempt in retry.attempts] == [None]
+
+
 def test_a_far_retry_waits_for_the_reaper_and_sends_nothing(bench: Bench, seed: Seeder):
     bench.target.answer = AttemptResult(
         outcome=AttemptOutcome.FAILED, retryable=True, status_code=503, retry_after=timedelta(hours=2)

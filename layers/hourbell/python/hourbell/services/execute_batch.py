@@ -88,11 +88,11 @@ class Executor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """One executed attempt, for metrics and logs."""
+    """One executed attempt, for metrics and logs. ``lateness_ms``: of the run's first attempt; None for a retry."""
 
     run_id: UUID
     state: RunState
-    lateness_ms: int
+    lateness_ms: int | None
 
 
 @dataclass(slots=True)
@@ -342,7 +342,8 @@ class _Batch:
             if run.token not in counted:
                 logger.warning("outcome came too late", extra={"action": "complete", "run": str(run.run_id)})
                 continue
-            lateness_ms = (run.started_at - run.fire_at) // timedelta(milliseconds=1)
+            is_first = run.attempt == run.attempts_before + 1
+            lateness_ms = (run.started_at - run.fire_at) // timedelta(milliseconds=1) if is_first else None
             state = RunState(states[run.token])
             self.report.attempts.append(RunReport(run_id=run.run_id, state=state, lateness_ms=lateness_ms))
 
