@@ -29,8 +29,9 @@ def installed_browser() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Of a module, and not of the session: as long as it runs, this thread has a running event loop."""
     program = installed_browser()
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
