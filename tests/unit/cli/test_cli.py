@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 from hourbell.cli import connection, main
-from hourbell.client import ClientError
+from hourbell.client import ClientError, UnreachableError
 from typer.testing import CliRunner
 
 from tests.unit.cli.conftest import JOB, RUN, Stage
@@ -259,6 +259,7 @@ def command_fails(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> object:
     [
         (("jobs", "list", "--nope"), "No such option: --nope (hourbell jobs list --help)"),
         (("jobs", "show"), "Missing argument 'JOB' (hourbell jobs show --help)"),
+        (("keys", "rotate", "ci"), "not its name; hourbell keys list shows both (hourbell keys rotate --help)"),
         (("jobs", "list", "--tier", "warm"), "'warm' is not one of 'hot', 'cold' (hourbell jobs list --help)"),
         (("jobs", "create", "--every", "5s"), "and a --target or --url (hourbell jobs create --help)"),
         (("import", "crontab", "/nowhere", "--target", "t"), "/nowhere: No such file or directory"),
@@ -299,6 +300,19 @@ def test_the_url_of_a_cloud_that_was_restarted_says_where_the_new_one_is(
     assert command_fails(monkeypatch, "jobs", "list") == 1
     error = capsys.readouterr().err
     assert error.startswith("hourbell: Not Found: no Hourbell answers at this URL")
+    assert "make status" in error
+
+
+def test_a_cloud_that_is_down_says_how_to_look_for_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def connect() -> None:
+        raise UnreachableError("No answer from http://127.0.0.1:1: refused")
+
+    monkeypatch.setattr("hourbell.cli.jobs.connect", connect)
+    assert command_fails(monkeypatch, "jobs", "list") == 1
+    error = capsys.readouterr().err
+    assert error.startswith("hourbell: No answer from http://127.0.0.1:1: refused: is the URL right")
     assert "make status" in error
 
 

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="API keys.")
 
-KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="A key's id (key_…).")]
+
+def _key_id(given: str) -> str:
+    if not given.startswith("key_"):
+        raise typer.BadParameter("it takes a key's id (key_…), not its name; hourbell keys list shows both")
+    return given
+
+
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="A key's id (key_…).", callback=_key_id)]
 
 
 @app.command()

@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hourbell.client import ApiError, ClientError
+from hourbell.client import ApiError, ClientError, UnreachableError
 
 # Piped output has no width to respect: a wide one keeps a row on one line, for grep.
 _PIPED_WIDTH = 240
@@ -75,6 +75,8 @@ def print_error(text: str) -> None:
 def explain(error: ClientError) -> str:
     """What went wrong on one line, however many the database or a library took for it."""
     said = " ".join(str(error).split())
+    if isinstance(error, UnreachableError):
+        return f"{said}: is the URL right, and does it run? (for the local cloud: make status, make up)"
     if not isinstance(error, ApiError):
         return said
     if error.status == HTTPStatus.UNAUTHORIZED:
