@@ -89,6 +89,19 @@ def test_a_dry_run_tells_what_would_be_done_and_does_nothing(client: Client, adm
     assert admin.execute("select version from job").fetchall() == [(1,)]
 
 
+def test_a_dry_run_of_an_update_is_refused_as_the_update_would_be_and_leaves_no_trace(client: Client, admin, lanes):
+    declare(client, BODY)
+    soon = {**BODY, "schedule": {"every": "PT1S"}}
+    stored = "select job::text, due::text, (select count(*) from audit) from job join due using (job_id)"
+    before = admin.execute(stored).fetchall()
+
+    assert plan(client, soon) == {"action": "update", "changes": ["schedule"]}
+    assert declare(client, {**soon, "target": "nobody"}, query={"dry_run": "true"}).fields == ["target"]
+
+    assert admin.execute(stored).fetchall() == before
+    assert (admin.execute("select count(*) from run").fetchone(), lanes.sent) == ((0,), [])
+
+
 @pytest.mark.parametrize(
     ("body", "fields"),
     [

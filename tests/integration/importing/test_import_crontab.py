@@ -83,7 +83,7 @@ def test_a_dry_run_tells_what_the_api_would_refuse(engine: Engine, command: Comm
     result = command("crontab", crontab, "--target", "agent", "--dry-run")
 
     assert result.exit_code == 1
-    assert "no target has this name" in result.stdout
+    assert "no target is named" in result.stdout
     assert "2 refused" in result.stdout
     assert "No job is made, because the API refuses some." in result.stderr
 

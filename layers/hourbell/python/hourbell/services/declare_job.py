@@ -14,17 +14,14 @@ from enum import StrEnum
 from uuid import UUID
 
 from hourbell.domain.errors import HourbellError
-from hourbell.domain.ids import new_job_id
 from hourbell.domain.retry import retry_policy_to_mapping
 from hourbell.domain.run_state import JobState
 from hourbell.services.errors import NotFoundError, VersionError, check_version
-from hourbell.services.jobs import JobDefinition, Scheduler, create_job, edit_job, exhausted, schedule_text
-from hourbell.services.place_job import first_occurrence
-from hourbell.services.targets import TargetDefinition, resolve_target
+from hourbell.services.jobs import JobDefinition, Scheduler, create_job, edit_job, schedule_text
+from hourbell.services.targets import TargetDefinition
 from hourbell.services.tiers import find_in_cold
 from hourbell.services.view_jobs import Job, get_job
 from hourbell.store import cold
-from hourbell.store.connection import Connection
 from hourbell.store.constraints import ConflictError
 from hourbell.store.jobs import StoredJob
 
@@ -53,11 +50,7 @@ DefineJob = Callable[[StoredJob | None], JobDefinition]
 
 
 class _Leave(HourbellError):  # noqa: N818 - no error: ends an edit before it writes
-    """The job is not to be written."""
-
-    def __init__(self, changes: tuple[str, ...]) -> None:
-        super().__init__("left alone")
-        self.changes = changes
+    """The job is what is declared."""
 
 
 class _Renamed(HourbellError):  # noqa: N818
@@ -75,7 +68,8 @@ def declare_job(
     dry_run: bool = False,
     now: datetime,
 ) -> Declared:
-    """Have a job of this name be what ``define`` says; ``dry_run`` only tells what would be done.
+    """Have a job of this name be what ``define`` says; ``dry_run`` tells what would be done, and is
+    refused as the real one would be.
 
     ``may_create``: whether there need be none yet.
 
@@ -103,17 +97,8 @@ def _create(
     dry_run: bool,
     now: datetime,
 ) -> Declared:
-    if not dry_run:
-        return Declared(action=Action.CREATE, job=create_job(scheduler, tenant_id, definition, now=now))
-    if first_occurrence(definition.schedule, new_job_id(now, cell=scheduler.cell), now) is None:
-        raise exhausted()
-
-    def check(connection: Connection) -> None:
-        if isinstance(definition.target, str):
-            resolve_target(connection, tenant_id, definition.target, now=now)
-
-    scheduler.database.run(check)
-    return Declared(action=Action.CREATE)
+    job = create_job(scheduler, tenant_id, definition, dry_run=dry_run, now=now)
+    return Declared(action=Action.CREATE, job=None if dry_run else job)
 
 
 def _update(
@@ -136,18 +121,17 @@ def _update(
             raise _Renamed("has another name")
         definition = define(stored)
         changes = changed_members(stored, definition)
-        if dry_run or not changes:
-            raise _Leave(changes)
+        if not changes:
+            raise _Leave("left alone")
         found[:] = [changes]
         return definition
 
     try:
-        job = edit_job(scheduler, tenant_id, job_id, revise, cold_job=cold_job, now=now)
-    except _Leave as left:
-        action = Action.UPDATE if left.changes else Action.UNCHANGED
+        job = edit_job(scheduler, tenant_id, job_id, revise, cold_job=cold_job, dry_run=dry_run, now=now)
+    except _Leave:
         shown = None if dry_run else get_job(scheduler, tenant_id, job_id, cold_job=cold_job, now=now)
-        return Declared(action=action, changes=left.changes, job=shown)
-    return Declared(action=Action.UPDATE, changes=found[0], job=job)
+        return Declared(action=Action.UNCHANGED, job=shown)
+    return Declared(action=Action.UPDATE, changes=found[0], job=None if dry_run else job)
 
 
 def changed_members(stored: StoredJob, definition: JobDefinition) -> tuple[str, ...]:

@@ -28,7 +28,15 @@ from hourbell.lanes.sqs import Lanes
 from hourbell.services.audit import job_changes, record, record_created_jobs
 from hourbell.services.errors import StateError, check_version
 from hourbell.services.pause_jobs import record_pause
-from hourbell.services.place_job import dispatched, first_occurrence, first_to_fire, lock_job, place_job, plan_now
+from hourbell.services.place_job import (
+    dispatched,
+    first_occurrence,
+    first_to_fire,
+    lock_job,
+    place_job,
+    plan_now,
+    rehearsed,
+)
 from hourbell.services.quotas import check_job_quota
 from hourbell.services.targets import TargetDefinition, resolve_target
 from hourbell.services.tiers import (
@@ -92,8 +100,12 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 ReviseJob = Callable[[StoredJob], JobDefinition]
 
 
-def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition, *, now: datetime) -> Job:
+def create_job(
+    scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition, *, dry_run: bool = False, now: datetime
+) -> Job:
     """Create a job, and send its runs when the first lies within the horizon. A far-future one-off is born cold.
+
+    ``dry_run``: undo all of it; the job is what it would be.
 
     Raises:
         FieldErrors: the target is unknown, or the schedule has no occurrence left.
@@ -124,7 +136,7 @@ def create_job(scheduler: Scheduler, tenant_id: UUID, definition: JobDefinition,
         check_job_quota(connection, tenant_id)
         return planned
 
-    return dispatched(scheduler, scheduler.database.run(create), now)
+    return dispatched(scheduler, scheduler.database.run(rehearsed(create) if dry_run else create), now)
 
 
 def accept_cold_jobs(connection: Connection, tenant_id: UUID, born: Sequence[ColdJob], *, now: datetime) -> list[Job]:
@@ -146,9 +158,12 @@ def edit_job(
     *,
     expected: Collection[int] | None = None,
     cold_job: ColdJob | None = None,
+    dry_run: bool = False,
     now: datetime,
 ) -> Job:
     """Edit a job: ``revise`` makes the new definition of the present one, under the job's lock.
+
+    ``dry_run``: undo all of it; the job is what it would be.
 
     Raises:
         NotFoundError, VersionError, FieldErrors, ConflictError; StateError for a pause of a job that has ended;
@@ -165,7 +180,7 @@ def edit_job(
             return planned
         return read_job(connection, tenant_id, job_id, now), []
 
-    return dispatched(scheduler, scheduler.database.run(edit), now)
+    return dispatched(scheduler, scheduler.database.run(rehearsed(edit) if dry_run else edit), now)
 
 
 def delete_job(

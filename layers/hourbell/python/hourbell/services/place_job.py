@@ -5,7 +5,7 @@ Claims are imported where they are used: a cold start for another resource does 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from hourbell.services.jobs import Scheduler
 
 ONE_MS = timedelta(milliseconds=1)
+
+# Changes a job in the caller's transaction; answers it as it is then, and what is to be sent after the commit.
+Change = Callable[[Connection], tuple[Job, list[LaneMessage]]]
 
 
 def lock_job(
@@ -98,6 +101,17 @@ def plan_now(
 
     messages = claim_jobs(connection, [job_id], now=now, horizon=scheduler.horizon)
     return read_job(connection, tenant_id, job_id, now), messages
+
+
+def rehearsed(work: Change) -> Change:
+    """The same change, undone at its end, with nothing to send: it is refused as the change would be."""
+
+    def rehearse(connection: Connection) -> tuple[Job, list[LaneMessage]]:
+        with connection.transaction(force_rollback=True):
+            job, _ = work(connection)
+        return job, []
+
+    return rehearse
 
 
 def dispatched(scheduler: Scheduler, planned: tuple[Job, list[LaneMessage]], now: datetime) -> Job:

@@ -202,7 +202,7 @@ def resolve_target(
     """The id behind a job's ``target``: the name of one, the id of the one it has, or a destination spelled out.
 
     Raises:
-        FieldErrors: no target has this name.
+        FieldErrors: no target is named so.
     """
     if isinstance(wanted, UUID):
         return wanted
@@ -210,7 +210,7 @@ def resolve_target(
         return targets.put_inline_target(connection, tenant_id, new_id(now), wanted.values(), now=now)
     target_id = targets.find_target_by_name(connection, tenant_id, wanted)
     if target_id is None:
-        raise FieldErrors([FieldError("target", "no target has this name")])
+        raise FieldErrors([FieldError("target", f"no target is named {wanted!r}")])
     return target_id
 
 
