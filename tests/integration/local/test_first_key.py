@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import psycopg
 from hourbell.cli import main
+from hourbell.domain.ids import decode
 from hourbell.services.tenants import key_digest
 from typer.testing import CliRunner
 
@@ -21,6 +24,13 @@ def test_the_secret_is_shown_and_only_its_hash_is_kept(conninfo: str):
             "select secret_sha256, tenant.name from api_key join tenant using (tenant_id)"
         ).fetchall()
     assert rows == [(key_digest(secret), "acme")]
+
+
+def test_json_has_the_id_that_the_key_is_revoked_by(conninfo: str):
+    made = json.loads(create("--tenant", "acme", "--database", conninfo, "--json").stdout)
+    with psycopg.connect(conninfo) as connection:
+        found = connection.execute("select key_id, name from api_key").fetchone()
+    assert found == (decode("key", made["id"]), made["name"])
 
 
 def test_a_second_key_belongs_to_the_same_tenant(conninfo: str):

@@ -169,6 +169,25 @@ def test_runs_of_one_job_by_name(stage: Stage):
     assert stage.seen[-1].url.params["job"] == "job_01"
 
 
+def test_runs_of_all_jobs_say_what_each_is_called_and_ask_once_a_job(stage: Stage):
+    unnamed, gone = {**RUN, "id": "run_03", "job_id": "job_02"}, {**RUN, "id": "run_04", "job_id": "job_03"}
+    page = {"items": [RUN, {**RUN, "id": "run_02"}, unnamed, gone], "next_cursor": None}
+    stage.answer("GET", "/v1/runs", page)
+    stage.answer("GET", "/v1/jobs/job_01", JOB)
+    stage.answer("GET", "/v1/jobs/job_02", {**JOB, "id": "job_02", "name": None})
+    stage.answer("GET", "/v1/jobs/job_03", {"status": 404, "type": "x", "detail": "no such job"}, 404)
+
+    heading, *rows = stage.run("runs", "list").output.splitlines()
+
+    assert heading.split()[:2] == ["ID", "JOB"]
+    assert [row.split()[:2] for row in rows] == [
+        ["run_01", "nightly"], ["run_02", "nightly"], ["run_03", "job_02"], ["run_04", "job_03"],
+    ]  # fmt: skip
+    assert len(stage.seen) == 4
+    assert json.loads(stage.run("runs", "list", "--json").output) == page
+    assert len(stage.seen) == 5
+
+
 def test_one_half_of_the_connection_is_not_enough(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOURBELL_URL", "https://hourbell.example")
     monkeypatch.delenv("HOURBELL_API_KEY", raising=False)
@@ -179,13 +198,13 @@ def test_one_half_of_the_connection_is_not_enough(monkeypatch: pytest.MonkeyPatc
 def test_a_refusal_is_one_line_and_status_1(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    problem = {"status": 400, "errors": [{"field": "schedule.cron", "detail": "61 is not a minute"}]}
+    problem = {"status": 400, "errors": [{"field": "schedule.timezone", "detail": "is not a zone"}]}
     stage.answer("POST", "/v1/jobs", problem, 400)
-    monkeypatch.setattr("sys.argv", ["hourbell", "jobs", "create", "--cron", "61 * * * *", "--target", "t"])
+    monkeypatch.setattr("sys.argv", ["hourbell", "jobs", "create", "--at", "x", "--timezone", "y", "--target", "t"])
     with pytest.raises(SystemExit) as ended:
         main.main()
     assert ended.value.code == 1
-    assert capsys.readouterr().err == "hourbell: schedule.cron: 61 is not a minute\n"
+    assert capsys.readouterr().err == "hourbell: schedule.timezone: is not a zone\n"
 
 
 @pytest.mark.parametrize(("command", "state"), [("retry", "queued"), ("cancel", "cancelled")])
@@ -261,7 +280,15 @@ def command_fails(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> object:
         (("jobs", "show"), "Missing argument 'JOB' (hourbell jobs show --help)"),
         (("keys", "rotate", "ci"), "not its name; hourbell keys list shows both (hourbell keys rotate --help)"),
         (("jobs", "list", "--tier", "warm"), "'warm' is not one of 'hot', 'cold' (hourbell jobs list --help)"),
-        (("jobs", "create", "--every", "5s"), "and a --target or --url (hourbell jobs create --help)"),
+        (
+            ("jobs", "create"),
+            "a schedule (--cron, --every or --at) and a --target or --url (hourbell jobs create --help)",
+        ),
+        (("jobs", "create", "--every", "5s"), "a job needs a --target or --url (hourbell jobs create --help)"),
+        (("jobs", "create", "--every", "10"), "Invalid value for '--every': '10' is not a duration; write"),
+        (("jobs", "create", "--cron", "61 * * * *"), "Invalid value for '--cron': minute 61 is outside 0-59"),
+        (("jobs", "edit", "beat", "--timeout", "soon"), "Invalid value for '--timeout': 'soon' is not a duration"),
+        (("jobs", "edit", "beat", "--window", "1 h"), "Invalid value for '--window': '1 h' is not a duration"),
         (("import", "crontab", "/nowhere", "--target", "t"), "/nowhere: No such file or directory"),
     ],
 )

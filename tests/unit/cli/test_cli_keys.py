@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hourbell.cli import keys
+from rich.console import Console
 
 from tests.unit.cli.test_cli import Stage
 
@@ -30,6 +32,22 @@ def test_the_secret_of_a_new_key_is_all_that_is_printed(stage: Stage):
 
     assert result.output == "hb_live_x\n"
     assert stage.sent() == {"name": "ci", "scopes": ["jobs:read"], "expires_at": "2027-12-31T00:00:00Z"}
+
+
+def test_whoever_watches_is_told_the_id_beside_the_secret(stage: Stage, monkeypatch):
+    stage.answer("POST", "/v1/keys", {**KEY, "secret": "hb_live_x"}, 201)
+    monkeypatch.setattr(keys, "console", lambda *, stderr: Console(stderr=stderr, highlight=False, force_terminal=True))
+
+    result = stage.run("keys", "create", "--name", "ci")
+
+    assert result.stdout == "hb_live_x\n"
+    assert "Its id: key_1 (ci)" in result.stderr
+
+
+def test_a_key_without_a_name_is_not_called_the_first(stage: Stage):
+    stage.answer("POST", "/v1/keys", {**KEY, "secret": "hb_live_x"}, 201)
+    stage.run("keys", "create")
+    assert stage.sent()["name"] == "made by hourbell keys create"
 
 
 def test_keys_are_listed_with_their_last_use(stage: Stage):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import httpx
@@ -36,6 +37,38 @@ def test_a_login_is_stored_for_its_user_alone_and_used(home: Path, monkeypatch):
     assert file.stat().st_mode & 0o777 == 0o600
     with connection.connect() as client:
         assert client.url == "https://hourbell.example"
+
+
+def test_a_key_from_a_pipe_is_read_without_a_word(home: Path, monkeypatch, capsys):
+    answering(monkeypatch, 200)
+    monkeypatch.setattr("sys.stdin", io.StringIO("hb_live_key\n"))
+    main.app(["login", "--url", "https://hourbell.example"], standalone_mode=False)
+    printed = capsys.readouterr()
+    assert (printed.err, printed.out.startswith("Stored in ")) == ("", True)
+    assert login_module.stored_login() == ("https://hourbell.example", "hb_live_key")
+
+
+def test_a_terminal_is_asked_for_the_key_unseen(home: Path, monkeypatch):
+    answering(monkeypatch, 200)
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    asked: list[tuple[str, bool]] = []
+
+    def prompt(text: str, *, hide_input: bool) -> str:
+        asked.append((text, hide_input))
+        return "hb_live_typed"
+
+    monkeypatch.setattr("sys.stdin", terminal)
+    monkeypatch.setattr(login_module.typer, "prompt", prompt)
+    main.app(["login", "--url", "https://hourbell.example"], standalone_mode=False)
+    assert asked == [("API key", True)]
+    assert login_module.stored_login() == ("https://hourbell.example", "hb_live_typed")
+
+
+def test_an_empty_pipe_is_no_key(home: Path):
+    result = CliRunner().invoke(main.app, ["login", "--url", "https://x"], input="")
+    assert isinstance(result.exception, ClientError)
+    assert not (home / "hourbell" / "login.json").exists()
 
 
 def test_a_key_that_is_refused_is_not_stored(home: Path, monkeypatch):

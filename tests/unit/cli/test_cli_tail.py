@@ -9,7 +9,7 @@ import httpx
 import pytest
 from hourbell.cli import run_tail
 
-from tests.unit.cli.conftest import RUN, Stage
+from tests.unit.cli.conftest import JOB, RUN, Stage
 
 QUEUED = {**RUN, "id": "run_02", "scheduled_for": "2026-11-29T13:00:00.000Z", "state": "queued", "attempt": 0,
           "lateness_ms": None, "error": None}  # fmt: skip
@@ -21,6 +21,8 @@ def looks(stage: Stage, monkeypatch: pytest.MonkeyPatch, *pages: list[dict[str, 
     left = list(pages)
 
     def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/jobs/job_01":
+            return httpx.Response(200, json=JOB)
         if request.url.path != "/v1/runs":
             return stage.replies["GET", request.url.path]
         page = left.pop(0)
@@ -44,6 +46,32 @@ def test_the_latest_runs_are_shown_oldest_first(stage: Stage, monkeypatch):
     assert first.endswith("attempt 2  7 ms late  the target answered 503")
 
 
+def test_runs_are_shown_with_their_jobs_name_which_is_asked_for_once(stage: Stage, monkeypatch):
+    looks(stage, monkeypatch, [ENDED], [QUEUED, ENDED], [{**QUEUED, "state": "succeeded"}, ENDED])
+    lines = stage.run("runs", "tail", "-f").output.splitlines()
+    assert [line.split()[3] for line in lines] == ["nightly"] * 3
+    assert [request.url.path for request in stage.seen].count("/v1/jobs/job_01") == 1
+
+
+def test_a_name_that_cannot_be_had_now_keeps_no_run_back_and_is_asked_for_again(stage: Stage, monkeypatch):
+    replies = [httpx.Response(403, json={"status": 403, "detail": "no"}), httpx.Response(200, json=JOB)]
+    pages = [[QUEUED], [{**QUEUED, "state": "succeeded"}]]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path != "/v1/runs":
+            return replies.pop(0)
+        return httpx.Response(200, json={"items": pages.pop(0), "next_cursor": None})
+
+    def sleep(_seconds: float) -> None:
+        if not pages:
+            raise KeyboardInterrupt
+
+    stage.handlers["GET"] = answer
+    monkeypatch.setattr(run_tail.time, "sleep", sleep)
+    lines = stage.run("runs", "tail", "-f").output.splitlines()
+    assert [line.split()[3] for line in lines] == ["job_01", "nightly"]
+
+
 def test_following_shows_what_is_new_and_what_changed_and_ends_quietly(stage: Stage, monkeypatch):
     done = {**QUEUED, "state": "succeeded", "attempt": 1}
     looks(stage, monkeypatch, [ENDED], [QUEUED, ENDED], [QUEUED, ENDED], [done, ENDED])
@@ -51,6 +79,7 @@ def test_following_shows_what_is_new_and_what_changed_and_ends_quietly(stage: St
     lines = [json.loads(line) for line in result.output.splitlines()]
     assert [(line["id"], line["state"]) for line in lines] == [("run_02", "queued"), ("run_02", "succeeded")]
     assert result.exit_code == 130
+    assert {request.url.path for request in stage.seen} == {"/v1/runs"}
 
 
 def test_a_run_that_left_the_page_is_not_forgotten_before_it_ends(stage: Stage, monkeypatch):

@@ -5,23 +5,47 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from hourbell.domain.durations import parse_duration
+from hourbell.domain.errors import FieldError
+
+
+def _duration(text: str | None) -> str | None:
+    return _checked(text, lambda given: parse_duration(given, field="duration"))
+
+
+def _cron(text: str | None) -> str | None:
+    from hourbell.domain.cron import parse_cron
+
+    return _checked(text, parse_cron)
+
+
+def _checked(text: str | None, parse: Callable[[str], object]) -> str | None:
+    """What was typed, if it can be read: said of the option that is wrong, before any other is missed."""
+    if text is not None:
+        try:
+            parse(text)
+        except FieldError as error:
+            raise typer.BadParameter(error.detail) from error
+    return text
+
+
 Name = Annotated[str | None, typer.Option(help="Unique among your jobs.")]
-Cron = Annotated[str | None, typer.Option(help="Five fields, or six with seconds first.")]
-Every = Annotated[str | None, typer.Option(help="An interval: 30s, 5m, PT2H.")]
+Cron = Annotated[str | None, typer.Option(callback=_cron, help="Five fields, or six with seconds first.")]
+Every = Annotated[str | None, typer.Option(callback=_duration, help="An interval: 30s, 5m, PT2H.")]
 At = Annotated[str | None, typer.Option(help="One time: 2027-05-29T09:00:00Z, or local with --timezone.")]
 Timezone = Annotated[str | None, typer.Option(help="An IANA zone: Europe/Paris.")]
 Target = Annotated[str | None, typer.Option(help="The name of a target.")]
 Url = Annotated[str | None, typer.Option(help="Instead of a target: POST to this URL.")]
 Payload = Annotated[str | None, typer.Option(help="JSON, or @file.")]
-Window = Annotated[str | None, typer.Option(help="Spread over this long: 30m.")]
+Window = Annotated[str | None, typer.Option(callback=_duration, help="Spread over this long: 30m.")]
 Overlap = Annotated[str | None, typer.Option(help="allow, skip, buffer_one or cancel_running.")]
-Timeout = Annotated[str | None, typer.Option(help="For each attempt: 30s.")]
+Timeout = Annotated[str | None, typer.Option(callback=_duration, help="For each attempt: 30s.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="team=payments; may be repeated.")]
 File = Annotated[Path | None, typer.Option(help="A body as JSON; - reads standard input. Options go before it.")]
 

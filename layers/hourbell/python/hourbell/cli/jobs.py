@@ -10,8 +10,9 @@ import typer
 from hourbell.cli import job_options as given
 from hourbell.cli.confirmation import Yes, confirm_each
 from hourbell.cli.connection import connect
+from hourbell.cli.job_audit import print_audit
 from hourbell.cli.output import AsJson, describe_schedule, print_fields, print_json, print_table
-from hourbell.client import Change, Client, ClientError, Job, Page
+from hourbell.client import Client, ClientError, Job
 from hourbell.domain.cold import Tier
 
 app = typer.Typer(no_args_is_help=True, help="Jobs: what rings, when, and where.")
@@ -77,7 +78,7 @@ def show(
         if audit:
             # By its id it is found also when it was deleted.
             job_id = job if job.startswith("job_") else find_job(client, job)["id"]
-            return _print_audit(client.job_audit(job_id, limit=200), as_json=as_json)
+            return print_audit(client.job_audit(job_id, limit=200), as_json=as_json)
         return print_job(find_job(client, job), as_json=as_json)
 
 
@@ -114,8 +115,10 @@ def create(
         timeout=timeout,
         paused=paused or None,
     )
-    if "schedule" not in body or "target" not in body:
-        raise typer.BadParameter("a job needs a schedule (--cron, --every or --at) and a --target or --url")
+    needed = {"schedule": "a schedule (--cron, --every or --at)", "target": "a --target or --url"}
+    missing = [option for field, option in needed.items() if field not in body]
+    if missing:
+        raise typer.BadParameter(f"a job needs {' and '.join(missing)}")
     with connect() as client:
         print_job(client.create_job(body), as_json=as_json)
 
@@ -198,22 +201,6 @@ def find_job(client: Client, job: str) -> Job:
 def find_job_id(client: Client, job: str) -> str:
     """The id of the job of this id or name, asking the API only about names."""
     return job if job.startswith("job_") else find_job(client, job)["id"]
-
-
-def _print_audit(page: Page[Change], *, as_json: bool) -> None:
-    if as_json:
-        return print_json(page)
-    rows = (
-        (
-            change["recorded_at"],
-            change["action"],
-            "\n".join(f"{one['field']}: {one['old']} → {one['new']}" for one in change["changes"]),
-            change["key"],
-            change["request_id"],
-        )
-        for change in page["items"]
-    )
-    return print_table(("WHEN", "ACTION", "CHANGES", "KEY", "REQUEST"), rows, empty="No changes on record.")
 
 
 def print_job(job: Job, *, as_json: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from hourbell.cli.confirmation import Yes, confirm
 from hourbell.cli.connection import connect
-from hourbell.cli.output import AsJson, print_json, print_table
+from hourbell.cli.output import AsJson, console, print_json, print_table
 from hourbell.client import ClientError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="A key's id (key
 @app.command()
 def create(
     *,
-    name: Annotated[str, typer.Option(help="What the key is for.")] = "first key",
+    name: Annotated[str, typer.Option(help="What the key is for.")] = "made by hourbell keys create",
     scope: Annotated[list[str] | None, typer.Option(help="May be repeated; default: all but operator.")] = None,
     expires: Annotated[str | None, typer.Option(help="When it ends, by itself: 2027-12-31T00:00:00Z.")] = None,
     tenant: Annotated[
@@ -58,11 +58,13 @@ def create(
     if tenant is not None:
         if expires is not None:
             raise typer.BadParameter("--expires and --tenant do not go together")
-        secret = _create_in_database(database or _local_database(), tenant, name, scopes)
-        return print_json({"tenant": tenant, "name": name, "secret": secret}) if as_json else typer.echo(secret)
+        key_id, secret = _create_in_database(database or _local_database(), tenant, name, scopes)
+        if as_json:
+            return print_json({"id": key_id, "tenant": tenant, "name": name, "secret": secret})
+        return _print_secret(key_id, name, secret)
     with connect() as client:
         key = client.create_key(name, scopes, expires_at=expires)
-    return print_json(key) if as_json else typer.echo(key["secret"])
+    return print_json(key) if as_json else _print_secret(key["id"], key["name"], key["secret"])
 
 
 @app.command("list")
@@ -100,6 +102,19 @@ def revoke(key: KeyArgument, *, yes: Yes = False) -> None:
     typer.echo(f"Revoked {key}.")
 
 
+def _print_secret(key_id: str, name: str, secret: str | None) -> None:
+    """The secret alone, for pipes and files; beside it, whoever watches is told the key's id."""
+    typer.echo(secret)
+    watched = console(stderr=True)
+    if watched.is_terminal:
+        watched.print(
+            f"Its id: {key_id} ({name}), for hourbell keys rotate and revoke.",
+            style="dim",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
 def _standing(key: Any) -> str | None:
     if key["revoked_at"] is not None:
         return f"revoked {key['revoked_at']}"
@@ -107,9 +122,10 @@ def _standing(key: Any) -> str | None:
     return ends
 
 
-def _create_in_database(conninfo: str, tenant: str, name: str, scopes: Sequence[str]) -> str:
+def _create_in_database(conninfo: str, tenant: str, name: str, scopes: Sequence[str]) -> tuple[str, str]:
     import psycopg
 
+    from hourbell.domain.ids import encode
     from hourbell.services.tenants import create_api_key, create_tenant
     from hourbell.store.connection import Database
 
@@ -117,7 +133,8 @@ def _create_in_database(conninfo: str, tenant: str, name: str, scopes: Sequence[
     store = Database(conninfo)
     try:
         tenant_id = create_tenant(store, tenant, now=now)
-        return create_api_key(store, tenant_id, name=name, now=now, scopes=scopes).secret
+        key = create_api_key(store, tenant_id, name=name, now=now, scopes=scopes)
+        return encode("key", key.key_id), key.secret
     except psycopg.Error as error:
         raise ClientError(f"The database did not do it: {str(error).strip()}") from error
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -24,11 +25,13 @@ def login(
     *,
     url: Annotated[str, typer.Option(prompt="URL", help="The API's address, without /v1.")],
     api_key: Annotated[
-        str, typer.Option(prompt="API key", hide_input=True, help="hb_…; asked for when it is left out.")
-    ],
+        str | None, typer.Option(help="hb_…; asked for, or read from a pipe, when it is left out.")
+    ] = None,
 ) -> None:
     """Store the URL and API key that commands use where the environment names none; they are tried first."""
-    stored = Login(url.strip().rstrip("/"), api_key.strip())
+    stored = Login(url.strip().rstrip("/"), (api_key or _read_key()).strip())
+    if not stored.api_key:
+        raise ClientError("There is no API key: neither --api-key nor a line of standard input.")
     with Client(stored.url, stored.api_key) as client:
         client.list_jobs(limit=1)
     path = login_file()
@@ -42,6 +45,13 @@ def logout() -> None:
     is_there = path.exists()
     path.unlink(missing_ok=True)
     typer.echo("Logged out." if is_there else "Nothing was stored.")
+
+
+def _read_key() -> str:
+    # Asking without an echo takes a terminal; a pipe shows nothing anyway.
+    if sys.stdin.isatty():
+        return str(typer.prompt("API key", hide_input=True))
+    return sys.stdin.readline()
 
 
 def login_file() -> Path:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from hourbell.cli.connection import connect
+from hourbell.cli.job_names import JobNames
 from hourbell.cli.jobs import find_job_id
 from hourbell.cli.output import STATE_STYLES, AsJson, console, print_error
 from hourbell.client import Client, Run, UnreachableError
@@ -33,12 +34,13 @@ def tail(
     """Show the latest runs; with -f, go on with every new one and every change of state."""
     with connect() as client:
         watch = Watch(client, job_id=find_job_id(client, job) if job else None, state=state)
+        names = JobNames(client)
         latest = watch.look()
-        _print(latest[-lines:] if lines else [], as_json=as_json)
+        _print(latest[-lines:] if lines else [], names, as_json=as_json)
         try:
             while follow:
                 time.sleep(interval)
-                _print(_look(watch), as_json=as_json)
+                _print(_look(watch), names, as_json=as_json)
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
 
@@ -82,14 +84,16 @@ def _standing(run: Run) -> tuple[str, int]:
     return run["state"], run["attempt"]
 
 
-def _print(runs: Sequence[Run], *, as_json: bool) -> None:
-    for run in runs:
-        if as_json:
+def _print(runs: Sequence[Run], names: JobNames, *, as_json: bool) -> None:
+    if as_json:
+        for run in runs:
             typer.echo(json.dumps(run, ensure_ascii=False))
-            continue
+        return
+    named = names.of(runs)
+    for run in runs:
         state = f"[{STATE_STYLES.get(run['state'], '')}]{run['state']:<9}[/]"
         console().print(f"{run['scheduled_for']}  {run['id']}  {state}", end="", soft_wrap=True)
-        console().print(f"  {run['job_id']}{_details(run)}", markup=False, soft_wrap=True)
+        console().print(f"  {named[run['job_id']]}{_details(run)}", markup=False, soft_wrap=True)
 
 
 def _details(run: Run) -> str:

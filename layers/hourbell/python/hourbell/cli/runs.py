@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from hourbell.cli.connection import connect
+from hourbell.cli.job_names import JobNames
 from hourbell.cli.jobs import find_job_id
 from hourbell.cli.output import AsJson, print_fields, print_json, print_table
 from hourbell.client import Run
@@ -33,11 +34,13 @@ def list_runs(
     with connect() as client:
         job_id = find_job_id(client, job) if job else None
         page = client.list_runs(job=job_id, state=state, target=target, from_=from_, to=to, limit=limit, cursor=cursor)
-    if as_json:
-        return print_json(page)
+        if as_json:
+            return print_json(page)
+        names = {} if job_id else JobNames(client).of(page["items"])
     rows = (
         (
             run["id"],
+            *([] if job_id else [names[run["job_id"]]]),
             run["scheduled_for"],
             run["state"],
             run["reason"],
@@ -46,7 +49,9 @@ def list_runs(
         )
         for run in page["items"]
     )
-    print_table(("ID", "SCHEDULED FOR", "STATE", "REASON", "ATTEMPT", "LATE"), rows, empty="No runs.")
+    job_column = () if job_id else ("JOB",)
+    columns = ("ID", *job_column, "SCHEDULED FOR", "STATE", "REASON", "ATTEMPT", "LATE")
+    print_table(columns, rows, empty="No runs.")
     if page["next_cursor"]:
         typer.echo(f"More: --cursor {page['next_cursor']}")
     return None
