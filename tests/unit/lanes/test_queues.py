@@ -95,6 +95,7 @@ def test_the_command_line_shows_counts_and_moves(sqs: Any):
     shown = json.loads(lanes("show").stdout)["lanes"]
     assert [(lane["lane"], lane["dead"]) for lane in shown] == [("shared", 0), ("solo", 2)]
     assert json.loads(lanes("redrive", "--dry-run", "--lane", "solo").stdout)["lanes"] == {"solo": {"dead": 2}}
-    moved = json.loads(lanes("redrive").stdout)["lanes"]
+    assert lanes("redrive").exit_code != 0  # nobody has said yes
+    moved = json.loads(lanes("redrive", "--yes").stdout)["lanes"]
     assert moved == {"shared": {"moved": 0, "foreign": 0}, "solo": {"moved": 2, "foreign": 0}}
     assert lanes("redrive", "--lane", "pull").exit_code == 2
