@@ -62,7 +62,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
     contexts: list[BrowserContext] = []
 
     def open_(where: str = "", *, key: str | None = site.key, **options: object) -> Page:
-        context = browser.new_context(timezone_id="Europe/Berlin", **options)
+        context = browser.new_context(**{"timezone_id": "Europe/Berlin", **options})
         contexts.append(context)
         if key is not None:
             context.add_init_script(f"sessionStorage.setItem('hourbell.key', {key!r})")

@@ -255,3 +255,40 @@ def test_a_test_of_a_target_shows_what_was_sent_and_what_came_back(open_page: Op
     shown = page.get_by_role("region", name="Test", exact=True)
     for text in ("failed", "503", "12 ms", "POST https://example.com/x", "webhook-signature", "<b>1</b>"):
         expect(shown).to_contain_text(text)
+
+
+def test_a_refused_field_and_its_message_are_in_sight(open_page: OpenPage):
+    page = open_page("#/jobs/new", viewport={"width": 1280, "height": 900})
+    page.get_by_label("Cron expression").fill("0 * * * *")
+    target = page.get_by_label("Target", exact=True)
+    target.fill("nobody")
+    page.evaluate("scrollTo(0, 0)")
+    page.get_by_role("button", name="Create the job").click()
+    expect(target).to_be_focused()
+
+    field = page.locator(".field", has=target).bounding_box()
+    bar = page.locator(".sticky").bounding_box()
+    assert field is not None
+    assert bar is not None
+    assert field["y"] + field["height"] <= bar["y"]
+
+
+def test_a_deleted_job_is_asked_for_once_and_is_no_link(open_page: OpenPage, site: Site):
+    jobs = [make_job(site, f"gone-{number}", schedule={"every": "1m"}) for number in range(6)]
+
+    def run_and_delete(engine: Engine) -> None:
+        for job in jobs:
+            engine.client.trigger_job(job["id"])
+            engine.client.delete_job(job["id"])
+        engine.run_until("2027-05-09T12:00:30Z")
+
+    site.do(run_and_delete)
+    asked = len(site.asked)
+    page = open_page("#/runs?state=cancelled")
+    table = page.get_by_role("table", name="Runs")
+    expect(table.get_by_text("a deleted job")).to_have_count(len(jobs))
+    page.wait_for_load_state("networkidle")
+
+    assert table.get_by_role("link", name="a deleted job").count() == 0
+    looked_up = [path for path in site.asked[asked:] if "/v1/jobs/" in path]
+    assert len(looked_up) == len(set(looked_up))

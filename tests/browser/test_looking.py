@@ -200,3 +200,12 @@ def test_runs_are_found_by_the_name_of_their_job_and_pages_by_their_id(open_page
     page.goto(page.url.partition("#")[0] + "#/jobs")
     page.get_by_label("Search").fill(pages["dead run"].rpartition("/")[2])
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Run of {EVIL}")
+
+
+@pytest.mark.parametrize(
+    ("zone", "told"),
+    [("UTC", "Times in UTC."), ("Europe/Berlin", "Times in Europe/Berlin; the title of each has UTC.")],
+)
+def test_the_footer_says_in_which_zone_times_are(open_page: OpenPage, zone: str, told: str):
+    page = open_page(timezone_id=zone)
+    expect(page.locator("footer span").first).to_have_text(told)

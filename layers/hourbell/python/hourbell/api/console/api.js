@@ -166,21 +166,22 @@ function useData(path, { every = 0, keep = false } = {}) {
 // Runs name their job by id only, and people know jobs by name: each is looked up once, a few at a time.
 const jobNames = observable(new Map());
 const namesWanted = new Set();
+const namesAsked = new Set();
 const NAMES_AT_ONCE = 4;
-let namesAsked = 0;
+const GONE = "a deleted job";
 
 function lookUpNames() {
   for (const id of namesWanted) {
-    if (namesAsked >= NAMES_AT_ONCE) return;
+    if (namesAsked.size >= NAMES_AT_ONCE) return;
     namesWanted.delete(id);
-    namesAsked += 1;
+    namesAsked.add(id);
     call("GET", `v1/jobs/${id}`)
       .then(
         ({ value }) => value.name ?? id,
-        (problem) => (problem.status === 404 ? "a deleted job" : id),
+        (problem) => (problem.status === 404 ? GONE : id),
       )
       .then((name) => {
-        namesAsked -= 1;
+        namesAsked.delete(id);
         jobNames.set(new Map(jobNames.get()).set(id, name));
         lookUpNames();
       });
@@ -191,7 +192,7 @@ function useJobNames(ids) {
   const names = jobNames.use();
   const unknown = ids.filter((id) => !names.has(id));
   useEffect(() => {
-    for (const id of unknown) namesWanted.add(id);
+    for (const id of unknown) if (!jobNames.get().has(id) && !namesAsked.has(id)) namesWanted.add(id);
     lookUpNames();
   }, [unknown.join()]);
   return (id) => names.get(id) || id;

@@ -62,7 +62,7 @@ function Console() {
     </header>
     <main id="main" key=${page}>${pageOf(route)}</main>
     <footer>
-      <span>Times in ${ZONE}; the title of each has UTC.</span>
+      <span>Times in ${ZONE}${ZONE !== "UTC" && "; the title of each has UTC"}.</span>
       <span><kbd>/</kbd> search, <kbd>g</kbd> then ${Object.keys(GO).map((key) => html`<kbd title=${GO[key] || "overview"}>${key}</kbd> `)} to go</span>
       <a href="docs">API</a>
     </footer>

@@ -174,7 +174,9 @@ function Copy({ text, label }) {
 const Id = ({ id, label }) => html`<code class="id">${id}</code> <${Copy} text=${id} label=${label} />`;
 
 const JobLink = ({ id, name }) =>
-  html`<a href=${link(`jobs/${id}`)} class=${name && name !== id ? "name" : "name id"}>${name || id}</a>`;
+  name === GONE
+    ? html`<span class="soft" title=${id}>${GONE}</span>`
+    : html`<a href=${link(`jobs/${id}`)} class=${name && name !== id ? "name" : "name id"}>${name || id}</a>`;
 
 // --- forms ---
 

@@ -13,7 +13,7 @@ function RunPage({ id }) {
   useEffect(() => setEvery(unfinished ? 2 * SECOND : 15 * SECOND), [unfinished]);
   if (!shown)
     return html`<${Head} title="Run" crumb=${["Runs", link("runs")]} /><${Panel} title=${id} id="run" data=${run} />`;
-  const name = job.value?.name ?? (job.problem?.status === 404 ? "a deleted job" : shown.job_id);
+  const name = job.value?.name ?? (job.problem?.status === 404 ? GONE : shown.job_id);
   return html`
     <${Head} title=${`Run of ${name}`} crumb=${["Runs", link("runs")]} data=${run}
       aside=${html`<${Badge} state=${shown.state} />`}>
@@ -22,7 +22,7 @@ function RunPage({ id }) {
           onClick=${() => setAsking("retry")}>Retry</button>`}
         ${unfinished && html`<button type="button" class="danger"
           onClick=${() => setAsking("cancel")}>Cancel the run</button>`}
-        <a class="button" href=${link(`jobs/${shown.job_id}`)}>Its job</a>
+        ${name !== GONE && html`<a class="button" href=${link(`jobs/${shown.job_id}`)}>Its job</a>`}
       </div>
     <//>
     ${run.problem && html`<${Trouble} data=${run} />`}
