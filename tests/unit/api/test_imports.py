@@ -24,6 +24,11 @@ UNWANTED = {
         "hourbell.api.docs_page",
         "hourbell.api.console_page",
         "hourbell.api.page_policy",
+        "hourbell.services.keys",
+        "hourbell.services.operate_tenants",
+        "hourbell.services.pause_jobs",
+        "hourbell.services.skip_jobs",
+        "hourbell.store.job_lists",
     ),
     "authorizer": (
         "boto3",

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from hourbell.api import cold_lists, strict_json
@@ -20,11 +20,13 @@ from hourbell.domain.ids import decode
 from hourbell.domain.instants import epoch_ms, from_epoch_ms, parse_instant
 from hourbell.domain.limits import PREVIEW_MAX
 from hourbell.domain.run_state import JobState
-from hourbell.services import jobs, pause_jobs, runs, skip_jobs, view_jobs
+from hourbell.services import jobs, runs, view_jobs
 from hourbell.services.jobs import JobDefinition
 from hourbell.services.view_jobs import Job, JobPage
-from hourbell.store.job_lists import JobFilter
 from hourbell.store.jobs import StoredJob
+
+if TYPE_CHECKING:
+    from hourbell.store.job_lists import JobFilter
 
 _SHOWN_STATES = tuple(state.value for state in JobState if state is not JobState.DELETED)
 
@@ -124,6 +126,7 @@ def delete_job(call: Call) -> Reply:
 def pause_job(call: Call) -> Reply:
     """Takes effect at once, also for runs that wait in a lane."""
     from hourbell.api import models
+    from hourbell.services import pause_jobs
 
     model = models.validated(models.PauseIn, call.json_object(optional=True)[1])
     return _reply(
@@ -142,6 +145,7 @@ def pause_job(call: Call) -> Reply:
 def resume_job(call: Call) -> Reply:
     """Goes on after now, or catches up with the pause."""
     from hourbell.api import models
+    from hourbell.services import pause_jobs
 
     model = models.validated(models.ResumeIn, call.json_object(optional=True)[1])
     return _reply(
@@ -160,6 +164,7 @@ def resume_job(call: Call) -> Reply:
 def skip_next(call: Call) -> Reply:
     """Again: the one after it."""
     from hourbell.api import models
+    from hourbell.services import skip_jobs
 
     models.validated(models.EmptyIn, call.json_object(optional=True)[1])
     return _reply(
@@ -268,6 +273,8 @@ def _job_id(call: Call) -> UUID:
 
 
 def _filter(filters: dict[str, Any]) -> JobFilter:
+    from hourbell.store.job_lists import JobFilter
+
     target, due_before = filters["target"], filters["due_before"]
     by_id = target is not None and target.startswith("tgt_")
     return JobFilter(

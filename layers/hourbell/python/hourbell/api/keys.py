@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from hourbell.api.calls import Call, Reply
@@ -11,14 +12,16 @@ from hourbell.api.views import key_json, new_key_json
 from hourbell.domain.durations import parse_duration
 from hourbell.domain.instants import parse_instant
 from hourbell.domain.limits import KEY_GRACE_MAX_MS
-from hourbell.services import keys
-from hourbell.services.keys import ShownKey
 from hourbell.store.connection import Database
+
+if TYPE_CHECKING:
+    from hourbell.services.keys import ShownKey
 
 
 def create_key(call: Call) -> Reply:
     """It may do at most what the key that asks may do. The secret is in this reply and nowhere else."""
     from hourbell.api import models
+    from hourbell.services import keys
 
     body = models.validated(models.KeyIn, call.json_object()[1])
     made = keys.create_key(
@@ -34,6 +37,8 @@ def create_key(call: Call) -> Reply:
 
 def list_keys(call: Call) -> Reply:
     """Newest first, revoked ones too; none with its secret."""
+    from hourbell.services import keys
+
     listing = Listing(name="keys", tenant_id=call.tenant_id, filters={})
     position, limit = call.position(listing), call.limit()
     before_id = None if position is None else UUID(hex=str(position[0]))
@@ -43,6 +48,8 @@ def list_keys(call: Call) -> Reply:
 
 def get_key(call: Call) -> Reply:
     """Without its secret."""
+    from hourbell.services import keys
+
     key = keys.get_key(_database(call), call.tenant_id, _key_id(call))
     return Reply(body=key_json(key), headers={"ETag": keys.key_tag(key)})
 
@@ -51,6 +58,7 @@ def rotate_key(call: Call) -> Reply:
     """The secret before it opens for `grace` longer; without a grace, it ends within a minute. Until then the key is
     not rotated again, unless by `force`, and the old secret manages no keys."""
     from hourbell.api import models
+    from hourbell.services import keys
 
     body = models.validated(models.RotateIn, call.json_object(optional=True)[1])
     grace = parse_duration(body.grace, field="grace", maximum_ms=KEY_GRACE_MAX_MS)
@@ -69,11 +77,15 @@ def rotate_key(call: Call) -> Reply:
 
 def revoke_key(call: Call) -> Reply:
     """Takes effect within a minute."""
+    from hourbell.services import keys
+
     keys.revoke_key(_database(call), call.principal, _key_id(call), expected=call.expected_tags(), now=call.now)
     return Reply(status=204)
 
 
 def _shown(made: ShownKey, *, status: int = 200) -> Reply:
+    from hourbell.services import keys
+
     return Reply(
         status=status,
         body=new_key_json(made.stored, made.secret),

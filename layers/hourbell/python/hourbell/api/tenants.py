@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from hourbell.api import strict_json
@@ -12,14 +12,16 @@ from hourbell.api.cursors import Listing
 from hourbell.api.operations import PAGE, Operation, Query
 from hourbell.api.views import etag, new_tenant_json, quotas_mapping, tenant_json
 from hourbell.domain.quotas import DEFAULT_QUOTAS, Quotas
-from hourbell.services import operate_tenants
 from hourbell.store.connection import Database
-from hourbell.store.tenants import StoredTenant
+
+if TYPE_CHECKING:
+    from hourbell.store.tenants import StoredTenant
 
 
 def create_tenant(call: Call) -> Reply:
     """With its first key, whose secret is in this reply and nowhere else. Quotas that are not named get defaults."""
     from hourbell.api import models
+    from hourbell.services import operate_tenants
 
     value = call.json_object()[1]
     body = models.validated(models.TenantIn, value)
@@ -40,6 +42,8 @@ def create_tenant(call: Call) -> Reply:
 
 def list_tenants(call: Call) -> Reply:
     """Newest first."""
+    from hourbell.services import operate_tenants
+
     filters: dict[str, Any] = {"name": call.one("name")}
     listing = Listing(name="tenants", tenant_id=call.tenant_id, filters=filters)
     position, limit = call.position(listing), call.limit()
@@ -50,6 +54,8 @@ def list_tenants(call: Call) -> Reply:
 
 def get_tenant(call: Call) -> Reply:
     """`jobs` is how many active and paused jobs it has."""
+    from hourbell.services import operate_tenants
+
     return _reply(operate_tenants.get_tenant(_database(call), call.path_id("ten", "tenant")))
 
 
@@ -59,6 +65,7 @@ def edit_tenant(call: Call) -> Reply:
     A tenant that has more than it may keeps what it has, and gets no more.
     """
     from hourbell.api import models
+    from hourbell.services import operate_tenants
 
     patch = call.json_object()[1]
     models.validated(models.TenantPatchIn, patch)

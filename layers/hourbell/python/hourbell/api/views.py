@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hourbell.api.strict_json import dump
 from hourbell.domain.durations import format_duration
 from hourbell.domain.ids import Prefix, encode
 from hourbell.domain.instants import format_instant
 from hourbell.domain.target_kind import TargetKind
-from hourbell.services.operate_tenants import NewTenant
-from hourbell.services.runs import Run
-from hourbell.services.view_jobs import Job
-from hourbell.store.api_keys import StoredKey
-from hourbell.store.audit import StoredAudit
-from hourbell.store.jobs import StoredJob
-from hourbell.store.missed import StoredStretch
-from hourbell.store.runs_read import StoredAttempt
-from hourbell.store.targets import StoredTarget
-from hourbell.store.tenants import StoredTenant
 from hourbell.targets.registry import config_members
+
+if TYPE_CHECKING:
+    from hourbell.services.operate_tenants import NewTenant
+    from hourbell.services.runs import Run
+    from hourbell.services.view_jobs import Job
+    from hourbell.store.api_keys import StoredKey
+    from hourbell.store.audit import StoredAudit
+    from hourbell.store.jobs import StoredJob
+    from hourbell.store.missed import StoredStretch
+    from hourbell.store.runs_read import StoredAttempt
+    from hourbell.store.targets import StoredTarget
+    from hourbell.store.tenants import StoredTenant
 
 _AUDITED: Mapping[str, Prefix] = {"job": "job", "target": "tgt", "key": "key", "tenant": "ten"}
 

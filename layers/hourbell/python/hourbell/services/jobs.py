@@ -27,7 +27,6 @@ from hourbell.lanes.messages import LaneMessage
 from hourbell.lanes.sqs import Lanes
 from hourbell.services.audit import job_changes, record, record_created_jobs
 from hourbell.services.errors import StateError, check_version
-from hourbell.services.pause_jobs import record_pause
 from hourbell.services.place_job import (
     dispatched,
     first_occurrence,
@@ -289,6 +288,8 @@ def _write_edit(
     if changes:
         record(connection, tenant_id, "job", job_id, "edited", changes=changes, now=now)
     if placed and not moved and stored.state == JobState.PAUSED:
+        from hourbell.services.pause_jobs import record_pause
+
         record_pause(connection, tenant_id, stored, definition.schedule, goes_on_at=first, now=now)
     if first is not None:
         place_job(connection, tenant_id, job_id, first, window_ms=definition.window_ms, state=state, not_before=now)

@@ -23,9 +23,8 @@ from hourbell.domain.errors import HourbellError
 from hourbell.domain.run_state import JobState
 from hourbell.services.errors import NotFoundError
 from hourbell.services.tiers import as_stored
-from hourbell.store import job_lists, jobs
+from hourbell.store import jobs
 from hourbell.store.connection import Connection
-from hourbell.store.job_lists import JobFilter
 from hourbell.store.jobs import StoredJob
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from hourbell.domain.preview import PreviewedOccurrence
     from hourbell.domain.schedule import Schedule
     from hourbell.services.jobs import Scheduler
+    from hourbell.store.job_lists import JobFilter
 
 NEXT_RUNS = 5
 
@@ -91,6 +91,8 @@ def list_jobs(
     now: datetime,
 ) -> JobPage:
     """A page of jobs, newest first."""
+
+    from hourbell.store import job_lists
 
     def read(connection: Connection) -> JobPage:
         page = job_lists.list_jobs(connection, tenant_id, only, before_id=before_id, limit=limit, now=now)
