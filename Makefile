@@ -40,8 +40,19 @@ down: ## Stop the local cloud; the database is kept
 status: ## Show whether the local cloud runs, and where
 	@if [ -x $(BIN)/hourbell ]; then $(BIN)/hourbell status; else echo 'Not installed yet: make install'; fi
 
-test: install ## Run all tests (unit, integration, infrastructure, end to end)
+# Those of the second kind wait most of the time, on clocks, on a browser, on Node: they run beside the others.
+CODE_TESTS := tests/integration tests/unit
+CLOUD_TESTS := tests/browser tests/end_to_end tests/faults tests/infrastructure
+
+test: install ## Run all tests (unit, integration, infrastructure, browser, end to end), or TESTS=tests/…
+ifdef TESTS
 	@$(BIN)/python -m pytest $(TESTS)
+else
+	@mkdir -p build; $(BIN)/python -m pytest $(CLOUD_TESTS) >build/cloud-tests.log 2>&1 & cloud=$$!; \
+	$(BIN)/python -m pytest $(CODE_TESTS); code=$$?; \
+	echo 'Now those that wait: $(CLOUD_TESTS)'; wait $$cloud; cloud=$$?; cat build/cloud-tests.log; \
+	exit $$((code != 0 ? code : cloud))
+endif
 
 test-time: install ## Prove the clock rules over every zone and clock change of 2024-2030 (minutes)
 	@HOURBELL_FULL_CLOCK=1 $(BIN)/python -m pytest --timeout 0 tests/unit/domain/test_clock_walk.py
